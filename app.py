@@ -1,0 +1,45 @@
+"""Starts the page: `python app.py`. On a Hugging Face Space this file is run as it is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+from agents import load_tokenizer
+from configs import PlaygroundConfig, load_config
+from errors import UserError
+from ui import build_app, launch_options
+
+
+def main() -> int:
+    """Parse arguments, load the configs, build the page, serve it."""
+    parser = argparse.ArgumentParser(description="Prompt Playground for Sokoban")
+    parser.add_argument("--config", default="configs/playground.yaml", help="playground config")
+    parser.add_argument("--host", default=None, help="address to listen on")
+    parser.add_argument("--port", type=int, default=None, help="port to listen on")
+    options = parser.parse_args()
+    try:
+        config = load_config(options.config)
+        app = build_app(config)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    threading.Thread(target=_warm_up, args=(config,), daemon=True).start()
+    app.launch(server_name=options.host, server_port=options.port, **launch_options())
+    return 0
+
+
+def _warm_up(config: PlaygroundConfig) -> None:
+    """Load the first tokenizer while the page is already served; a failure shows on the page."""
+    try:
+        load_tokenizer(config.models.default, config.models)
+    except UserError as error:
+        print(f"note: {error}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+"""YAML that a person edits, read into frozen values; what is wrong is refused with its line."""
+
+from configs.loading import dump_prompt_config, load_config, parse_prompt_config
+from configs.schema import (
+    GenerationConfig,
+    ModelConfig,
+    ModelsConfig,
+    PlaygroundConfig,
+    PromptConfig,
+)
+from configs.yaml_source import ConfigError
+
+__all__ = [
+    "ConfigError",
+    "GenerationConfig",
+    "ModelConfig",
+    "ModelsConfig",
+    "PlaygroundConfig",
+    "PromptConfig",
+    "dump_prompt_config",
+    "load_config",
+    "parse_prompt_config",
+]

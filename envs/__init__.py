@@ -1,0 +1,1 @@
+"""Worlds as Gymnasium environments that also speak text."""

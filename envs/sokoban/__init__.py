@@ -1,0 +1,50 @@
+"""Sokoban: board and rules, environment, level files, generator, solver, pictures.
+
+`gymnasium.make("PromptPlayground/Sokoban-v0")` works once this package is imported, and so does
+`gym.make` where the old gym is installed.
+"""
+
+import importlib.util
+
+import gymnasium
+
+from envs.sokoban.board import ACTION_NAMES, Board, Outcome, step
+from envs.sokoban.drawing import rgb, svg
+from envs.sokoban.env import EpisodeOver, SokobanEnv, as_level
+from envs.sokoban.formats import format_xsb, parse_level, parse_levels
+from envs.sokoban.generator import generate_level
+from envs.sokoban.level import Level, LevelError
+from envs.sokoban.render import Vocabulary, VocabularyError
+from envs.sokoban.solver import Solution, solve
+
+ENV_ID = "PromptPlayground/Sokoban-v0"
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point="envs.sokoban.env:SokobanEnv")
+if importlib.util.find_spec("gym") is not None:
+    from envs.sokoban.old_gym import register
+
+    register(ENV_ID)
+
+__all__ = [
+    "ACTION_NAMES",
+    "ENV_ID",
+    "Board",
+    "EpisodeOver",
+    "Level",
+    "LevelError",
+    "Outcome",
+    "Solution",
+    "SokobanEnv",
+    "Vocabulary",
+    "VocabularyError",
+    "as_level",
+    "format_xsb",
+    "generate_level",
+    "parse_level",
+    "parse_levels",
+    "rgb",
+    "solve",
+    "step",
+    "svg",
+]

@@ -1,0 +1,35 @@
+"""From history to the exact prompt, and from response to action, as the ROLL / MARSHAL guide has it.
+
+Knows no game, no model and no web page.
+"""
+
+from prompting.formatter import Content, HistoryError, ImagePart, Origin, Piece, format_messages
+from prompting.parser import (
+    INVALID,
+    ParsedResponse,
+    canonical_response,
+    complete_response,
+    parse_response,
+)
+from prompting.spans import Change, Span
+from prompting.template import Prompt, TemplateRefusal, Tokenizer, render_prompt
+
+__all__ = [
+    "INVALID",
+    "Change",
+    "Content",
+    "HistoryError",
+    "ImagePart",
+    "Origin",
+    "ParsedResponse",
+    "Piece",
+    "Prompt",
+    "Span",
+    "TemplateRefusal",
+    "Tokenizer",
+    "canonical_response",
+    "complete_response",
+    "format_messages",
+    "parse_response",
+    "render_prompt",
+]

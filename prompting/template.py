@@ -1,0 +1,185 @@
+"""From messages to the one string, and its token ids, that a model receives.
+
+The tokenizer (or processor) is a protocol of this module's own, the part of transformers' that is
+used; nothing here imports transformers or a model. What a template refuses becomes a
+`TemplateRefusal` that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from jinja2 import TemplateError, TemplateSyntaxError
+
+from configs.schema import PromptConfig
+from errors import UserError
+from prompting.formatter import ImagePart, opening_length
+from prompting.spans import Change, Span, clean, trace
+
+
+class TemplateRefusal(UserError):
+    """The chat template does not take these messages; the episode is not touched."""
+
+
+class Tokenizer(Protocol):
+    """What a transformers tokenizer offers and this package uses; a processor has a `tokenizer`."""
+
+    def apply_chat_template(
+        self, conversation: Any, *, tokenize: bool, add_generation_prompt: bool
+    ) -> Any: ...
+
+    def __call__(self, text: str, **options: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is shown and what is sent: one object, made once.
+
+    Attributes:
+        text: the string, byte for byte.
+        token_ids: its token ids, without any that a tokenizer would add by itself.
+        offsets: for each token the (start, end) of its characters in `text`; several tokens may
+            share one character. Empty where the tokenizer cannot say, or images were expanded.
+        spans: cover `text` without gap or overlap, and say where each stretch came from.
+        changes: what the chat template did not take over as it was.
+        control: indices of the tokens that are control tokens to this tokenizer.
+        images: the pictures that go along, in the order of their placeholders.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Span, ...] = ()
+    changes: tuple[Change, ...] = ()
+    control: tuple[int, ...] = ()
+    images: tuple[Any, ...] = field(default=(), compare=False)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Prompt:
+        return self  # nothing can change it
+
+
+def render_prompt(
+    messages: Sequence[dict[str, Any]],
+    tokenizer: Any,
+    prompt_config: PromptConfig,
+    *,
+    training: bool = False,
+    raw_responses: bool = False,
+) -> Prompt:
+    """Render `messages` through the chat template of `tokenizer` (or of a processor).
+
+    Args:
+        messages: what `format_messages` made, with the same `training` and `raw_responses`.
+        tokenizer: a transformers tokenizer, or a processor that has one as `tokenizer`.
+        training: the guide's `prepare_for_update`: no generation prompt and no forced start; with
+            `raw_responses`, the first two messages' rendering is cut from the front as well.
+
+    Raises:
+        TemplateRefusal: the template refuses these messages, or there is none.
+    """
+    messages = list(messages)
+    forced = "" if training else prompt_config.response_start
+    rendered = _apply(tokenizer, messages, generation_prompt=not training) + forced
+    text = clean(rendered, prompt_config.cleaning)
+    first = 0
+    if training and raw_responses:
+        first = opening_length(prompt_config)
+        text = _without_opening(text, messages[:first], tokenizer, prompt_config)
+    end = len(text) - (len(forced) if text.endswith(forced) else 0)
+    spans, changes = trace(text, messages[first:], prompt_config.cleaning, end=end, first=first)
+    if end < len(text):
+        spans.append(Span(end, len(text), "forced_start"))
+    images = tuple(_images(messages[first:]))
+    token_ids, offsets = _tokenize(tokenizer, text, images)
+    return Prompt(
+        text=text,
+        token_ids=token_ids,
+        offsets=offsets,
+        spans=tuple(spans),
+        changes=tuple(changes),
+        control=_control(getattr(tokenizer, "tokenizer", tokenizer), token_ids),
+        images=images,
+    )
+
+
+def _apply(tokenizer: Any, messages: list[dict[str, Any]], *, generation_prompt: bool) -> str:
+    try:
+        text = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=generation_prompt
+        )
+    except TemplateSyntaxError as error:
+        raise TemplateRefusal(
+            f"the chat template is not valid Jinja: {error.message}",
+            where="chat template",
+            line=error.lineno,
+            remedy="Correct that line",
+        ) from None
+    except TemplateError as error:
+        raise TemplateRefusal(
+            f"the chat template refuses these messages: {error}",
+            where="chat template",
+            remedy=_way_out(str(error)),
+        ) from None
+    except (ValueError, TypeError, AttributeError) as error:
+        # transformers raises ValueError where a tokenizer has no template at all; the others come
+        # from a template that meets a content of a shape it does not expect.
+        raise TemplateRefusal(
+            f"the messages cannot be rendered: {' '.join(str(error).split())[:300]}",
+            where="chat template",
+            remedy="Choose a model with a chat template for such messages",
+        ) from None
+    return str(text)
+
+
+def _way_out(refusal: str) -> str:
+    words = refusal.lower()
+    if "system" in words:
+        return "Set `merge_system: true` to put the system text into the first user message"
+    if "alternat" in words or "roles" in words:
+        return "Set `merge_rewards: true` and `merge_system: true`, so that user and assistant alternate"
+    return "Change the prompt config as it says, or choose another model"
+
+
+def _without_opening(
+    text: str, opening: list[dict[str, Any]], tokenizer: Any, config: PromptConfig
+) -> str:
+    alone = clean(_apply(tokenizer, opening, generation_prompt=False), config.cleaning)
+    if not text.startswith(alone):
+        raise TemplateRefusal(
+            "the opening rendered alone is not the beginning of the whole, so it cannot be cut off",
+            where="chat template",
+            remedy="Use the training view with canonical responses, or another model's template",
+        )
+    return text[len(alone) :]
+
+
+def _images(messages: list[dict[str, Any]]) -> list[Any]:
+    return [
+        part.image
+        for message in messages
+        if isinstance(message["content"], list)
+        for part in message["content"]
+        if isinstance(part, ImagePart)
+    ]
+
+
+def _tokenize(
+    tokenizer: Any, text: str, images: tuple[Any, ...]
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    if images:
+        # The processor puts as many placeholder tokens as an image has patches, so the ids are its.
+        ids = tokenizer(text=[text], images=list(images), add_special_tokens=False)["input_ids"]
+        return tuple(int(token) for token in ids[0]), ()
+    tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
+    with_offsets = bool(getattr(tokenizer, "is_fast", False))
+    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=with_offsets)
+    offsets = tuple((int(a), int(b)) for a, b in encoded.get("offset_mapping", ()))
+    return tuple(encoded["input_ids"]), offsets
+
+
+def _control(tokenizer: Any, token_ids: tuple[int, ...]) -> tuple[int, ...]:
+    known = set(getattr(tokenizer, "all_special_ids", ()))
+    known |= set(getattr(tokenizer, "added_tokens_decoder", ()))
+    return tuple(index for index, token in enumerate(token_ids) if token in known)

@@ -1,0 +1,94 @@
+"""The page as a visitor meets it: the real `app.py` in a process of its own, and a real Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = [sys.executable, "app.py", "--host", "127.0.0.1", "--port", str(port)]
+    server = subprocess.Popen(arguments, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    address = f"http://127.0.0.1:{port}/"
+    try:
+        _wait_for(address, server)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _wait_for(address: str, server: subprocess.Popen) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert server.poll() is None, "the server ended before it answered"
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+        except OSError:
+            continue
+        return
+    raise TimeoutError("the page did not answer")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(url: str, browser: Browser) -> Iterator[Page]:
+    """The page in a fresh visitor's browser; a JavaScript error fails the test."""
+    context = browser.new_context(
+        viewport={"width": 1360, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(url)
+    ready(page)
+    yield page
+    context.close()
+    assert errors == []
+
+
+def ready(page: Page) -> None:
+    """Wait until the prompt is rendered."""
+    page.locator("#pp-prompt .pp-body [data-origin=forced_start]").wait_for(timeout=60_000)
+
+
+def shown(page: Page) -> str:
+    """The visible prompt, every character as the browser holds it."""
+    text = page.locator("#pp-prompt .pp-body").evaluate("body => body.textContent")
+    assert isinstance(text, str)
+    return text
+
+
+def turn(page: Page, number: int, timeout: float = 30_000) -> None:
+    """Wait until the page shows that this turn is to be decided."""
+    page.wait_for_function(
+        "n => document.querySelector('#pp-board .pp-status b')?.textContent === String(n)",
+        arg=number,
+        timeout=timeout,
+    )

@@ -1,0 +1,28 @@
+// The answer: the raw response character by character, and what the parser made of it.
+const who = element.querySelector(".pp-who");
+const raw = element.querySelector(".pp-raw");
+const verdict = element.querySelector(".pp-verdict");
+const details = element.querySelector(".pp-details");
+
+function draw() {
+  const view = props.value;
+  element.dataset.state = view.state;
+  who.textContent = view.who;
+  raw.replaceChildren(
+    Object.assign(document.createElement("span"), { className: "pp-forced", textContent: view.forced }),
+    view.text,
+  );
+  verdict.textContent = view.verdict;
+  details.replaceChildren(...view.details.map(([name, text]) => {
+    const row = document.createElement("div");
+    const key = document.createElement("span");
+    key.textContent = name;
+    const value = document.createElement(name === "Why" ? "span" : "code");
+    value.textContent = text;
+    row.append(key, value);
+    return row;
+  }));
+}
+
+watch("value", draw);
+draw();

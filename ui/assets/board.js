@@ -1,0 +1,97 @@
+// The board: draws the SVG that Python made, and turns keys and buttons into one ordered queue.
+//
+// Keys wait here while a move is on its way, and go to the server together when it has answered, so
+// that fast typing loses nothing and no move is ever judged against a board that is not shown.
+const picture = element.querySelector(".pp-picture");
+const board = element.querySelector(".pp-board");
+const status = element.querySelector(".pp-status");
+const banner = element.querySelector(".pp-banner");
+const KEYS = {
+  ArrowUp: "1", ArrowDown: "2", ArrowLeft: "3", ArrowRight: "4",
+  w: "1", s: "2", a: "3", d: "4", u: "undo", z: "undo", Z: "redo", U: "redo", r: "reset",
+};
+const PATIENCE = 8000; // ms after which an unanswered move no longer blocks the next
+
+let waiting = [];
+let sent = 0; // when the move on its way was sent; 0: none
+
+function send() {
+  if (!waiting.length || (sent && Date.now() - sent < PATIENCE) || props.value.locked) return;
+  sent = Date.now();
+  trigger("act", { step: props.value.step, acts: waiting.splice(0) });
+}
+
+function ask(act) {
+  if (props.value.locked) return;
+  waiting.push(act);
+  send();
+}
+
+function draw() {
+  const view = props.value;
+  picture.innerHTML = view.svg; // made in Python from numbers; its one text, the title, is escaped
+  board.setAttribute("aria-label", view.label);
+  status.replaceChildren(
+    ...view.facts.map(([name, value]) => {
+      const fact = document.createElement("div");
+      const number = document.createElement("b");
+      number.textContent = value;
+      fact.append(number, " " + name);
+      return fact;
+    }),
+  );
+  banner.textContent = view.banner;
+  banner.dataset.kind = view.kind;
+  element.dataset.locked = view.locked ? "yes" : "no";
+  for (const button of element.querySelectorAll("button[data-act]")) {
+    const act = button.dataset.act;
+    const off = view.locked || (/\d/.test(act) ? view.over : !view.can.includes(act));
+    // Not `disabled`: that would throw the focus away in the middle of playing by keyboard.
+    button.setAttribute("aria-disabled", off ? "true" : "false");
+  }
+}
+
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-act]");
+  if (button) {
+    if (button.getAttribute("aria-disabled") !== "true") ask(button.dataset.act);
+  } else if (event.target.closest(".pp-picture")) {
+    board.focus({ preventScroll: true });
+  }
+});
+
+// Anything with keys of its own keeps them.
+const BUSY =
+  "input, textarea, select, [contenteditable]:not([contenteditable='false']), [role=tab], " +
+  "[role=listbox], [role=option], [role=slider], [role=radio], [data-own-keys]";
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+  if (!element.isConnected || event.defaultPrevented) return;
+  if (event.target instanceof Element && event.target.closest(BUSY)) return;
+  const act = KEYS[event.key] ?? (event.shiftKey ? undefined : KEYS[event.key.toLowerCase()]);
+  if (act === undefined) return;
+  event.preventDefault();
+  ask(act);
+});
+
+// A swipe on the board is a move.
+let touch = null;
+picture.addEventListener("touchstart", (event) => { touch = event.changedTouches[0]; }, { passive: true });
+picture.addEventListener("touchend", (event) => {
+  if (!touch) return;
+  const across = event.changedTouches[0].clientX - touch.clientX;
+  const down = event.changedTouches[0].clientY - touch.clientY;
+  touch = null;
+  if (Math.max(Math.abs(across), Math.abs(down)) < 24) return;
+  if (Math.abs(across) > Math.abs(down)) ask(across > 0 ? "4" : "3");
+  else ask(down > 0 ? "2" : "1");
+}, { passive: true });
+
+watch("value", () => {
+  sent = 0;
+  if (props.value.locked || props.value.over) waiting = waiting.filter((act) => !/\d/.test(act));
+  draw();
+  send();
+});
+draw();

@@ -1,0 +1,119 @@
+// The prompt, exactly: every character goes through `textContent`, never through HTML or a template.
+//
+// A view is a list of blocks; a block is a list of parts [text, origin, turn, mark, title]. What the
+// copy and download buttons give is `view.text`, the very string, and the parts join to it.
+const body = element.querySelector(".pp-body");
+const stats = element.querySelector(".pp-stats");
+const notes = element.querySelector(".pp-notes");
+const legend = element.querySelector(".pp-legend");
+const said = element.querySelector(".pp-said");
+const SIGN = { " ": "pp-sp", "\t": "pp-tab", "\n": "pp-nl" };
+let shown = []; // the blocks in the DOM, each {key, node}
+
+function part([text, origin, turn, mark, title]) {
+  const node = document.createElement("span");
+  if (body.dataset.space === "yes") {
+    // Each white space in an element of its own, so that a style can put a sign over it; the
+    // characters themselves stay what they are.
+    for (const piece of text.split(/([ \t\n])/)) {
+      if (!/^[ \t\n]$/.test(piece)) { node.append(piece); continue; }
+      node.append(Object.assign(document.createElement("i"), { className: SIGN[piece], textContent: piece }));
+    }
+  } else {
+    node.textContent = text;
+  }
+  node.dataset.origin = origin;
+  if (turn) node.dataset.turn = turn;
+  if (mark) node.dataset.mark = mark;
+  if (title) node.title = title;
+  return node;
+}
+
+function block({ heading, parts }) {
+  if (!heading) {
+    // Inline, since the text may go on in the same line from one block to the next.
+    const run = document.createElement("span");
+    run.append(...parts.map(part));
+    return run;
+  }
+  const message = document.createElement("section");
+  const head = document.createElement("h4");
+  head.textContent = heading;
+  const text = document.createElement("div");
+  text.className = "pp-text";
+  text.append(...parts.map(part));
+  message.append(head, text);
+  return message;
+}
+
+function draw() {
+  const view = props.value;
+  element.dataset.kind = view.kind;
+  // A prompt mostly extends the last one: keep what is the same and build only the rest.
+  let same = 0;
+  const way = view.kind + body.dataset.space;
+  const keys = view.blocks.map((each) => way + JSON.stringify(each));
+  while (same < shown.length && same < keys.length && shown[same].key === keys[same]) same++;
+  for (const { node } of shown.splice(same)) node.remove();
+  for (let index = same; index < keys.length; index++) {
+    const node = block(view.blocks[index]);
+    body.append(node);
+    shown.push({ key: keys[index], node });
+  }
+  stats.replaceChildren(...view.stats.map((text) => Object.assign(document.createElement("span"), { textContent: text })));
+  notes.replaceChildren(...view.notes.map(([kind, text]) => {
+    const note = document.createElement("li");
+    note.dataset.kind = kind;
+    note.textContent = text;
+    return note;
+  }));
+  const origins = new Set(view.blocks.flatMap((each) => each.parts.map((p) => p[1])));
+  for (const key of legend.children) key.hidden = !origins.has(key.dataset.origin);
+  body.scrollTop = view.end ? body.scrollHeight : 0;
+}
+
+function tell(text) {
+  said.textContent = text;
+  setTimeout(() => { said.textContent = ""; }, 2000);
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without a secure context there is no clipboard; a textarea keeps every character too.
+    const area = Object.assign(document.createElement("textarea"), { value: text });
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  tell("Copied");
+}
+
+function download(text, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-do]");
+  if (!button) return;
+  const view = props.value;
+  if (button.dataset.do === "copy") copy(view.text);
+  if (button.dataset.do === "download") download(view.text, view.file);
+  if (button.dataset.do === "wrap" || button.dataset.do === "space") {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", on);
+    body.dataset[button.dataset.do] = on ? "yes" : "no";
+    const { scrollTop } = body;
+    draw();
+    body.scrollTop = scrollTop;
+  }
+});
+
+watch("value", draw);
+draw();

@@ -1,0 +1,53 @@
+"""The page's own components: `gr.HTML` with a fixed skeleton, bound to values by our JavaScript.
+
+No text of a person or a model ever goes through an HTML template: the skeletons in `assets/` hold
+no placeholder, and the scripts beside them write with `textContent`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from ui.views import ORIGINS
+
+_ASSETS = Path(__file__).parent / "assets"
+
+
+def asset(name: str) -> str:
+    """The text of a file in `assets/`."""
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def bound(name: str, value: Any, **replacements: str) -> gr.HTML:
+    """A component from `assets/{name}.html` and `.js`, showing `value`."""
+    skeleton = asset(f"{name}.html")
+    for placeholder, html in replacements.items():
+        skeleton = skeleton.replace(placeholder, html)
+    return gr.HTML(
+        value,
+        html_template=skeleton,
+        js_on_load=asset(f"{name}.js"),
+        apply_default_css=False,
+        elem_id=f"pp-{name}",
+        elem_classes=["pp-component"],
+    )
+
+
+def prompt(value: Any) -> gr.HTML:
+    """The exact prompt, with the legend of its colours."""
+    keys = (f'<span data-origin="{key}">{label}</span>' for key, label in ORIGINS.items())
+    return bound("prompt", value, LEGEND="".join(keys))
+
+
+def downloader() -> gr.HTML:
+    """Invisible; a value {"text", "name"} becomes a file in the visitor's downloads."""
+    return gr.HTML(
+        {"text": "", "name": ""},
+        html_template="<span></span>",
+        js_on_load=asset("download.js"),
+        visible="hidden",
+        elem_id="pp-download",
+    )

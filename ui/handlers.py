@@ -1,0 +1,265 @@
+"""What happens on the page: plain functions from a session and an event's data to a new session.
+
+Nothing here draws. A person's mistake becomes `Session.message` or a text beside the field; the
+episode in hand is only ever replaced by one that was made without error.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agents import LocalModel, Reply, load_model, load_tokenizer
+from configs import GenerationConfig, PlaygroundConfig, dump_prompt_config, parse_prompt_config
+from envs.sokoban import parse_level
+from errors import UserError
+from play import Episode, load_episode, save_episode
+from play.episode import generated
+from prompting import Prompt
+from ui.session import Session
+
+ACTS = ("1", "2", "3", "4", "undo", "redo", "reset")
+STREAM_EVERY = 0.1  # seconds between two updates while a model writes
+LARGEST_FILE = 32 * 2**20  # bytes of an uploaded file
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model made of a prompt: kept apart from the session until it is recorded."""
+
+    prompt: Prompt
+    reply: Reply
+    by: str
+
+
+@dataclass
+class Handlers:
+    """The page's event handlers; all they share is the config and who is to be stopped."""
+
+    config: PlaygroundConfig
+    stops: dict[str, threading.Event] = field(default_factory=dict)
+
+    # -- beginning
+
+    def first(self) -> Session:
+        """A session that can be shown before any tokenizer is loaded."""
+        return Session(Episode.start(self.config), self.config.models.default)
+
+    def ready(self, session: Session) -> Session:
+        """The same, with its prompt rendered; waits for the tokenizer."""
+        return _next(session.rendered(self.tokenizer))
+
+    def tokenizer(self, model: str) -> Any:
+        return load_tokenizer(model, self.config.models)
+
+    # -- the person's seat
+
+    def act(self, session: Session, data: Any) -> Session:
+        """Moves and edits from the board, in the order in which they were asked for."""
+        step, acts = _acts(data)
+        if step != len(session.episode.turns) or session.thinking:
+            return _next(session)  # asked of a board that is no longer shown
+        for act in acts:
+            try:
+                session = session.act(act, self.tokenizer)
+            except UserError:
+                break  # the episode is over; the banner says so
+        return _next(session)
+
+    def send(self, session: Session, text: str) -> Session:
+        """A response typed as if by the model."""
+        if session.thinking:
+            return _next(session, "The model is answering: stop it first.")
+        try:
+            episode = session.episode.respond(text, by="person, as the model", prompt=session.sent)
+        except UserError as error:
+            return _next(session, str(error))
+        return _next(session.with_episode(episode, self.tokenizer))
+
+    def look(self, session: Session, data: Any) -> Session:
+        """Look back at a turn; the same turn again, or 0, comes back to now."""
+        turn = data.get("turn") if isinstance(data, dict) else None
+        valid = isinstance(turn, int) and 1 <= turn <= len(session.episode.turns)
+        return _next(replace(session, look=turn if valid and turn != session.look else None))
+
+    # -- the model's seat
+
+    def begin(self, session: Session) -> Session:
+        """Before a model answers: moves wait from here on."""
+        if session.thinking:
+            return session
+        if session.episode.over:
+            return _next(session, "The episode is over: undo, reset, or choose a level.")
+        if session.prompt is None:
+            return _next(session, session.refusal or "The prompt is not rendered yet.")
+        return _next(replace(session, look=None, live=None, thinking=True))
+
+    def stream(
+        self, session: Session, constrained: bool, generation: GenerationConfig, visitor: str
+    ) -> Iterator[tuple[Session, Answer | None]]:
+        """The model's answer to the prompt that is shown, as it comes."""
+        prompt = session.prompt
+        if not session.thinking or prompt is None:
+            return
+        stop = self.stops[visitor] = threading.Event()
+        try:
+            model: LocalModel = load_model(session.model, self.config.models)
+            agent = model.agent(
+                session.episode.config, constrained=constrained, generation=generation
+            )
+            by = f"{model.label}, {'legal actions only' if constrained else 'free'}"
+            shown = 0.0
+            for reply in agent.respond(prompt, stop=stop):
+                if reply.finish_reason or time.monotonic() - shown >= STREAM_EVERY:
+                    shown = time.monotonic()
+                    done = Answer(prompt, reply, by) if reply.finish_reason else None
+                    yield replace(session, live=reply, serial=session.serial + 1), done
+        except UserError as error:
+            reply = Reply(finish_reason="error", error=str(error))
+            yield replace(session, live=reply), Answer(prompt, reply, session.model)
+        finally:
+            self.stops.pop(visitor, None)
+
+    def stop(self, visitor: str) -> None:
+        """End this visitor's model answer within a token."""
+        if event := self.stops.get(visitor):
+            event.set()
+
+    def record(self, session: Session, answer: Answer | None) -> Session:
+        """Put a finished answer into the episode; a stopped or failed one is only shown."""
+        if not session.thinking:
+            return _next(session, session.message)
+        session = replace(session, thinking=False)
+        if answer is None:
+            return _next(session, "The model did not answer: try again.")
+        if answer.reply.finish_reason in ("stopped", "error"):
+            return _next(replace(session, live=answer.reply), answer.reply.error or "")
+        if answer.prompt is not session.prompt:
+            return _next(
+                session, "The prompt changed while the model answered: nothing was recorded."
+            )
+        raw = session.episode.config.response_start + answer.reply.text
+        episode = session.episode.respond(
+            raw, by=answer.by, prompt=answer.prompt, reply=answer.reply.as_dict()
+        )
+        return _next(session.with_episode(episode, self.tokenizer))
+
+    # -- what is played
+
+    def choose_level(self, session: Session, name: str) -> Session:
+        """A shipped level, by its name."""
+        return self._new(session, lambda: parse_level(self.config.levels[name], where=name))
+
+    def generate(self, session: Session, seed: float | None) -> Session:
+        """The level of a seed."""
+        if seed is None or seed != int(seed) or not 0 <= seed < 2**53:
+            return _next(session, f"The seed is {seed}: give a whole number from 0 on.")
+        return self._new(session, lambda: generated(int(seed), self.config.generator))
+
+    def paste_level(self, session: Session, text: str, number: float | None = 1) -> Session:
+        """A level from pasted or uploaded text; of a collection, the one with this number."""
+        return self._new(session, lambda: parse_level(text, where="level", number=int(number or 1)))
+
+    def _new(self, session: Session, level: Any) -> Session:
+        try:
+            episode = Episode.start(session.episode.config, level())
+        except UserError as error:
+            return _next(session, str(error))
+        return _next(replace(session, thinking=False).with_episode(episode, self.tokenizer))
+
+    def choose_model(self, session: Session, model: str) -> Session:
+        """Another model's chat template from now on; its weights load when it is to answer."""
+        if model not in self.config.models.models:
+            return _next(session, f"There is no model {model!r}.")
+        return _next(replace(session, model=model, live=None).rendered(self.tokenizer))
+
+    # -- the prompt config
+
+    def edit_config(self, session: Session, text: str) -> tuple[Session, str]:
+        """The session under an edited config, and what is wrong with the edit, if anything is.
+
+        A bad edit changes nothing: the last good config stays in force.
+        """
+        try:
+            config = parse_prompt_config(text, "prompt config")
+            if config == session.episode.config:
+                return _next(session), ""
+            episode = session.episode.with_config(config)
+        except UserError as error:
+            return session, _with_line(error, text)
+        changed = replace(session, episode=episode, live=None).rendered(self.tokenizer)
+        return _next(changed), ""
+
+    def choose_prompt(self, session: Session, name: str) -> tuple[Session, str]:
+        """A shipped prompt config, and its YAML for the editor."""
+        text = self.config.prompts[name]
+        return self.edit_config(session, text)[0], text
+
+    # -- files
+
+    def save(self, session: Session) -> dict[str, str]:
+        """The episode as a file for the visitor's downloads."""
+        turns = len(session.episode.turns)
+        # The serial makes a second save of the same episode a new value, so that it downloads too.
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        return {
+            "text": save_episode(session.episode),
+            "name": f"episode-{turns}-turns-{stamp}.json",
+        }
+
+    def load(self, session: Session, path: str) -> tuple[Session, str]:
+        """A saved episode in place of the one in hand, and its config's YAML."""
+        try:
+            episode = load_episode(_read(path), where=Path(path).name)
+        except UserError as error:
+            return _next(session, str(error)), dump_prompt_config(session.episode.config)
+        session = replace(session, thinking=False).with_episode(episode, self.tokenizer)
+        return _next(session), dump_prompt_config(episode.config)
+
+    def upload_level(self, session: Session, path: str) -> tuple[Session, str]:
+        """A level file; its text goes into the level field too."""
+        try:
+            text = _read(path)
+        except UserError as error:
+            return _next(session, str(error)), ""
+        return self.paste_level(session, text), text
+
+
+def _next(session: Session, message: str = "") -> Session:
+    return replace(session, message=message, serial=session.serial + 1)
+
+
+def _acts(data: Any) -> tuple[int, list[str]]:
+    """The event's payload comes from a browser, so it may be anything."""
+    data = data if isinstance(data, dict) else {}
+    step, acts = data.get("step"), data.get("acts")
+    acts = [act for act in acts if act in ACTS] if isinstance(acts, list) else []
+    return (step if isinstance(step, int) else -1), acts[:100]
+
+
+def _with_line(error: UserError, text: str) -> str:
+    """The error, and under it the line that it names."""
+    lines = text.splitlines()
+    if error.line is None or not 1 <= error.line <= len(lines):
+        return str(error)
+    return f"{error}\n\n{error.line} │ {lines[error.line - 1]}"
+
+
+def _read(path: str) -> str:
+    file = Path(path)
+    if file.stat().st_size > LARGEST_FILE:
+        raise UserError(
+            f"the file has {file.stat().st_size / 2**20:.0f} MiB",
+            where=file.name,
+            remedy=f"The largest that is read has {LARGEST_FILE // 2**20} MiB",
+        )
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"byte {error.start} is not UTF-8 text", where=file.name, remedy="Save it as UTF-8"
+        ) from None

@@ -1,0 +1,42 @@
+"""How the page looks: fonts and colours of the Gradio theme, and our style sheet.
+
+System fonts only, so that the page needs no network to look right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from ui.components import asset
+
+_SANS = [
+    "ui-sans-serif",
+    "system-ui",
+    "-apple-system",
+    "Segoe UI",
+    "Roboto",
+    "Noto Sans",
+    "sans-serif",
+]
+_MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace"]
+
+
+def launch_options() -> dict[str, Any]:
+    """What belongs to `Blocks.launch` in Gradio 6: theme, style sheet, and no footprints."""
+    theme = gr.themes.Base(
+        primary_hue="indigo",
+        neutral_hue="slate",
+        font=_SANS,
+        font_mono=_MONO,
+        radius_size="md",
+        spacing_size="sm",
+    )
+    return {
+        "theme": theme,
+        "css": asset("style.css"),
+        "run_history": False,  # it would keep every prompt of a visitor in the browser
+        "share": False,
+        "footer_links": [],
+    }

@@ -1,0 +1,330 @@
+"""From a session to the plain values that the page's components show.
+
+Pure functions; nothing here knows Gradio. Texts leave here as they are and are bound by the page
+through `textContent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from agents import Reply
+from envs.sokoban import ACTION_NAMES, svg
+from play import Turn
+from prompting import Content, ImagePart, Prompt
+from ui.session import Session
+
+VIEWS = {"text": "Text", "messages": "Messages", "tokens": "Tokens", "training": "Training"}
+
+ORIGINS = {
+    "template": "template",
+    "system": "system",
+    "rules": "rules",
+    "symbols": "symbols",
+    "actions": "actions",
+    "turn": "turn",
+    "state": "state",
+    "format": "format",
+    "response": "response",
+    "reward": "reward",
+    "forced_start": "forced start",
+}
+
+Part = list[Any]  # [text, origin, turn, mark, title]
+
+
+# -- the board
+
+
+def board_view(session: Session) -> dict[str, Any]:
+    """The picture, the facts under it, and what may be done."""
+    episode, past = session.episode, session.past
+    board = past.board
+    row, column = board.player_position
+    facts = [
+        ["turn", str(len(past.turns) + (not past.over))],
+        ["actions left", str(past.actions_left)],
+        ["reward", signed(past.total_reward)],
+        ["on target", f"{board.boxes_on_target}/{board.boxes}"],
+    ]
+    kind, banner = _banner(session)
+    return {
+        "svg": svg(board, title=episode.level.title or "Sokoban board"),
+        "label": f"Sokoban board, {board.rows} rows, {board.columns} columns. Player in row "
+        f"{row + 1}, column {column + 1}. {board.boxes_on_target} of {board.boxes} boxes on target.",
+        "facts": facts,
+        "banner": banner,
+        "kind": kind,
+        "over": episode.over,
+        "locked": session.thinking,
+        "can": [
+            *(["undo", "reset"] if episode.turns else []),
+            *(["redo"] if episode.undone else []),
+        ],
+        "step": len(episode.turns),
+        "serial": session.serial,
+    }
+
+
+def _banner(session: Session) -> tuple[str, str]:
+    episode = session.episode
+    if session.message:
+        return "error", session.message
+    if session.look is not None:
+        return "look", f"Looking back at turn {session.look}. Any move goes on from the present."
+    if session.thinking:
+        return "busy", "The model is answering."
+    if episode.solved:
+        return "solved", f"Solved in {len(episode.turns)} turns."
+    if episode.over:
+        return "over", "No actions left. Undo, reset, or choose a level."
+    if episode.turns and episode.turns[-1].problem:
+        return "invalid", "The last response was INVALID: nothing moved."
+    return "play", "Arrow keys or WASD move · U undoes · R resets"
+
+
+def signed(number: float) -> str:
+    """A reward as the prompt prints it, with a real minus sign."""
+    return str(number).replace("-", "−")
+
+
+# -- the prompt
+
+
+def prompt_view(session: Session, view: str) -> dict[str, Any]:
+    """The prompt in one of `VIEWS`, for now or for the turn that is looked at."""
+    turn = session.episode.turns[session.look - 1] if session.look else None
+    prompt = turn.prompt if turn else session.prompt
+    shown = {
+        "kind": view,
+        "text": prompt.text if prompt else "",
+        "blocks": [],
+        "stats": [],
+        "notes": [],
+        "file": f"prompt-turn-{session.look or len(session.episode.turns) + 1}.txt",
+        "end": bool(session.episode.turns) and session.look != 1,
+        "serial": session.serial,
+    }
+    if view == "messages":
+        return shown | _messages(session)
+    if prompt is None:
+        missing = "No prompt was rendered for this turn: no chat template was at hand then."
+        problem = missing if turn else session.refusal or "The chat template is loading …"
+        return shown | {"notes": [["error" if turn or session.refusal else "wait", problem]]}
+    blocks = _chunks(_token_parts(prompt) if view == "tokens" else _text_parts(prompt))
+    before = _before(session)
+    return shown | {
+        "blocks": blocks,
+        "stats": _stats(prompt, before),
+        "notes": _notes(prompt, session, view),
+    }
+
+
+def _before(session: Session) -> Prompt | None:
+    turns = session.past.turns
+    return turns[-1].prompt if turns else None
+
+
+def _stats(prompt: Prompt, before: Prompt | None) -> list[str]:
+    stats = [f"{len(prompt.token_ids):,} tokens", f"{len(prompt.text):,} characters"]
+    if before is not None:
+        more = len(prompt.token_ids) - len(before.token_ids)
+        stats.append(f"{'+' if more >= 0 else '−'}{abs(more):,} tokens since the turn before")
+    return stats
+
+
+def _notes(prompt: Prompt, session: Session, view: str) -> list[list[str]]:
+    notes = []
+    if session.look:
+        notes.append(["look", f"This is what was sent at turn {session.look}."])
+    elif session.episode.over:
+        notes.append(
+            ["over", "The episode is over and nothing more is sent: this is what it trains on."]
+        )
+    elif view == "training":
+        notes.append(["look", "The training view: what a trainer reads, not what is sent."])
+    for change in prompt.changes:
+        whose = f"turn {change.turn}: " if change.turn else ""
+        lost = repr(change.lost if len(change.lost) < 60 else change.lost[:59] + "…")
+        what = "dropped this message" if change.kind == "dropped" else "left out"
+        notes.append(["warn", f"{whose}the chat template {what} {lost} ({change.kind})"])
+    inside = sum(1 for _, _, _, mark, _ in _text_parts(prompt) if mark == "foreign")
+    if inside:
+        notes.append(
+            [
+                "warn",
+                f"{inside} control tokens stand inside a content, as if the template wrote them.",
+            ]
+        )
+    return notes
+
+
+def _text_parts(prompt: Prompt) -> Iterator[Part]:
+    """The spans, cut further where a control token begins or ends.
+
+    A control token is "control" where the template wrote it, "foreign" inside a content.
+    """
+    control = iter([prompt.offsets[i] for i in prompt.control] if prompt.offsets else [])
+    token = next(control, None)
+    for span in prompt.spans:
+        at = span.start
+        while at < span.end:
+            while token is not None and token[1] <= at:
+                token = next(control, None)
+            inside = token is not None and token[0] <= at
+            stop = min(span.end, (token[1] if inside else token[0]) if token else span.end)
+            mark = ""
+            if inside:
+                ours = span.origin in ("template", "forced_start")
+                mark = "control" if ours else "foreign"
+            yield [prompt.text[at:stop], span.origin, span.turn, mark, ORIGINS[span.origin]]
+            at = stop
+
+
+def _token_parts(prompt: Prompt) -> Iterator[Part]:
+    """One part a token; tokens that share a character (an emoji, √) are one part with all ids."""
+    if not prompt.offsets:
+        for index, token in enumerate(prompt.token_ids):
+            yield [f"{token} ", "template", 0, "", f"token {index}, id {token}"]
+        return
+    control = set(prompt.control)
+    spans = iter(prompt.spans)
+    span = next(spans, None)
+    index = 0
+    while index < len(prompt.token_ids):
+        first, (start, end) = index, prompt.offsets[index]
+        index += 1
+        while index < len(prompt.offsets) and prompt.offsets[index][0] < end:
+            end = max(end, prompt.offsets[index][1])
+            index += 1
+        while span is not None and span.end <= start:
+            span = next(spans, None)
+        origin, turn = (span.origin, span.turn) if span else ("template", 0)
+        ids = ", ".join(str(token) for token in prompt.token_ids[first:index])
+        many = f"tokens {first}–{index - 1}, ids" if index - first > 1 else f"token {first}, id"
+        mark = (
+            "control" if first in control else "newline" if "\n" in prompt.text[start:end] else ""
+        )
+        yield [prompt.text[start:end], origin, turn, mark, f"{many} {ids} · {ORIGINS[origin]}"]
+
+
+def _chunks(parts: Iterator[Part], size: int = 24) -> list[dict[str, Any]]:
+    """Parts in runs of a fixed size: the page keeps those that did not change."""
+    blocks = []
+    while run := list(islice(parts, size)):
+        blocks.append({"parts": run})
+    return blocks
+
+
+def _messages(session: Session) -> dict[str, Any]:
+    messages = session.past.messages(training=session.past.over)
+    blocks = [
+        {"heading": message["role"], "parts": list(_content_parts(message["content"]))}
+        for message in messages
+    ]
+    count = f"{len(messages)} messages"
+    return {"blocks": blocks, "stats": [count, "as the chat template receives them"]}
+
+
+def _content_parts(content: Any) -> Iterator[Part]:
+    for item in content if isinstance(content, list) else [content]:
+        if isinstance(item, ImagePart):
+            yield ["[image]", "state", item.turn, "", "the board as a picture"]
+            continue
+        text = item["text"] if isinstance(item, dict) else item
+        for piece in text.pieces if isinstance(text, Content) else []:
+            yield [piece.text, piece.origin, piece.turn, "", ORIGINS[piece.origin]]
+
+
+# -- the answer
+
+
+def answer_view(session: Session) -> dict[str, Any]:
+    """The raw response and what the parser made of it."""
+    episode = session.episode
+    shown: dict[str, Any] = {
+        "state": "idle", "who": "", "forced": "", "text": "", "verdict": "", "details": [],
+        "serial": session.serial,
+    }  # fmt: skip
+    if session.live is not None:
+        return shown | _live(session, session.live)
+    turn = _answered(session)
+    if turn is None:
+        return shown | {
+            "who": "No answer yet",
+            "forced": episode.config.response_start,
+            "verdict": "the answer begins here",
+        }
+    start = episode.config.response_start
+    forced = start if turn.llm_raw_response.startswith(start) else ""
+    number = session.look or len(episode.turns)
+    return shown | {
+        "state": "invalid" if turn.problem else "valid",
+        "who": f"Turn {number}, {turn.by}",
+        "forced": forced,
+        "text": turn.llm_raw_response[len(forced) :],
+        "verdict": "INVALID" if turn.problem else ACTION_NAMES[turn.action],
+        "details": _details(turn),
+    }
+
+
+def _answered(session: Session) -> Turn | None:
+    turns = session.episode.turns
+    if session.look:
+        return turns[session.look - 1]
+    return turns[-1] if turns else None
+
+
+def _live(session: Session, reply: Reply) -> dict[str, Any]:
+    words = {
+        None: "answering …",
+        "stopped": "stopped: nothing was recorded",
+        "error": "failed: nothing was recorded",
+    }
+    error = [["Why", reply.error]] if reply.error else []
+    return {
+        "state": "live" if session.thinking else "stopped",
+        "who": f"Turn {len(session.episode.turns) + 1}",
+        "forced": session.episode.config.response_start,
+        "text": reply.text,
+        "verdict": words.get(reply.finish_reason, "reading the answer …"),
+        "details": [*error, ["Tokens", str(len(reply.token_ids))]],
+    }
+
+
+def _details(turn: Turn) -> list[list[str]]:
+    details = [["Goes into the history", turn.llm_response]]
+    if turn.problem or turn.note:
+        details.append(["Why", turn.problem or turn.note or ""])
+    details.append(["Reward", signed(turn.reward)])
+    reply = turn.reply or {}
+    if reply.get("token_ids"):
+        tokens, seconds = len(reply["token_ids"]), reply.get("seconds") or 0.0
+        details.append(["Made", f"{tokens} tokens in {seconds:.1f} s"])
+    return details
+
+
+# -- the history
+
+
+def history_view(session: Session) -> dict[str, Any]:
+    """A row for each turn; rewards add up as the environment paid them."""
+    rows, total = [], 0.0
+    for number, turn in enumerate(session.episode.turns, start=1):
+        total = round(total + turn.reward, 10)
+        names = session.episode.config.action_lookup or {}
+        rows.append(
+            {
+                "turn": str(number),
+                "action": "—" if turn.problem else names.get(turn.action, str(turn.action)),
+                "reward": signed(turn.reward),
+                "total": signed(total),
+                "left": str(turn.actions_left),
+                "verdict": turn.problem or turn.note or "valid",
+                "by": turn.by,
+                "valid": turn.problem is None,
+            }
+        )
+    return {"turns": rows, "look": session.look or 0, "serial": session.serial}
