@@ -9,12 +9,18 @@ model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from agents.answers import NoLegalAnswer, answer_endings
 from agents.produced_text import ProducedText
 from configs.schema import PromptConfig
 from prompting import complete_response
+
+
+# Tokens as a list, or as an array where they are most of the vocabulary.
+Allowed: TypeAlias = "list[int] | np.ndarray[Any, Any]"
 
 
 class AnswerGrammar:
@@ -45,15 +51,14 @@ class AnswerGrammar:
         self._opening = self._spell([], _opening(prompt_config))
         paths = self.answers(self._opening)
         self._budget = max_new_tokens - max(len(path) for path in paths.values())
-        control = _control_ids(tokenizer)
-        self._free = [token for token in range(vocabulary) if token not in control]
+        self._free = np.setdiff1d(np.arange(vocabulary), list(_control_ids(tokenizer)))
         self._paths: list[tuple[int, ...]] | None = None
         self._answer_at = 0
 
-    def allowed(self, produced: Sequence[int]) -> list[int]:
+    def allowed(self, produced: Sequence[int]) -> Allowed:
         """The tokens that may follow the `produced` ones; none where the answer is complete.
 
-        To be asked once after every token, in order.
+        To be asked after every token, in order.
         """
         if len(produced) < len(self._opening):
             return [self._opening[len(produced)]]
@@ -68,11 +73,13 @@ class AnswerGrammar:
         return sorted({path[length] for path in open_paths})
 
     def thinking(self, produced: Sequence[int]) -> bool:
-        """The thought is open and may go on."""
-        if not self._config.enable_think or len(produced) >= self._budget:
-            return False
-        text = self._produced.decode(produced)
-        return "</think>" not in complete_response(text, self._config)
+        """The thought is open, and its budget lets it go on."""
+        return len(produced) < self._budget and self.thought_is_open(produced)
+
+    def thought_is_open(self, produced: Sequence[int]) -> bool:
+        """There is a thought, and it has not closed itself."""
+        text = complete_response(self._produced.decode(produced), self._config)
+        return self._config.enable_think and "</think>" not in text
 
     def answers(self, produced: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """For each legal action, the tokens that complete the `produced` ones to its answer."""
@@ -101,7 +108,7 @@ class AnswerGrammar:
 
 def prefix_allowed_tokens(
     grammar: AnswerGrammar, prompt_length: int
-) -> Callable[[int, Any], list[int]]:
+) -> Callable[[int, Any], Allowed]:
     """`grammar` as the `prefix_allowed_tokens_fn` that transformers' `generate` takes."""
     return lambda _, sequence: grammar.allowed(sequence[prompt_length:].tolist())
 

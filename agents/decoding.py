@@ -6,10 +6,11 @@ legal answer is, `agents.constrained`'s. The ids that the model reads are the pr
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from transformers import (
@@ -22,7 +23,7 @@ from transformers import (
 
 from agents.answers import NoLegalAnswer
 from agents.base import Alternative, FinishReason, Mode, Reply
-from agents.constrained import AnswerGrammar
+from agents.constrained import Allowed, AnswerGrammar
 from agents.prefixes import Prefix, PrefixStore, keeps_all_tokens
 from agents.produced_text import ProducedText, finished_characters
 from configs.schema import GenerationConfig, PromptConfig
@@ -73,7 +74,9 @@ class Decoding:
         self._ids = list(request.prompt.token_ids)
         self._text = ProducedText(tokenizer, self._ids)
         self._pick = Sampler(request.generation)
+        self._ends = _end_tokens(model, tokenizer)
         self._produced: list[int] = []
+        self._logits = torch.empty(0)
         self._reply = Reply(prompt_tokens=len(self._ids))
 
     def replies(self) -> Iterator[Reply]:
@@ -116,7 +119,9 @@ class Decoding:
                 self._tokenizer,
                 self._request.prompt_config,
                 self._ids,
-                vocabulary=min(len(self._tokenizer), self._model.config.get_text_config().vocab_size),
+                vocabulary=min(
+                    len(self._tokenizer), self._model.config.get_text_config().vocab_size
+                ),
                 max_new_tokens=self._request.generation.max_new_tokens,
             )
         except NoLegalAnswer:
@@ -145,34 +150,40 @@ class Decoding:
         return self._finish("closing tag")
 
     def _write(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Iterator[Reply]:
-        """Token after token; what only one token may follow costs the model nothing."""
+        """Token after token, until the answer or something else ends it."""
         if grammar is not None:
             self._score(prefix, grammar.answers([]))
-        thinking = grammar is not None and grammar.thinking([])
+        thinking = self._thinking(grammar)
         while True:
-            if self._stopped():
-                yield self._finish("stopped")
-                return
-            if thinking and grammar is not None and not grammar.thinking(self._produced):
+            if thinking and not self._thinking(grammar):
                 thinking = False
-                self._catch_up(prefix)
-                self._score(prefix, grammar.answers(self._produced))
-            allowed = None
-            if grammar is not None and self._request.mode == "grammar":
-                allowed = grammar.allowed(self._produced)
-                if not allowed:
-                    yield self._finish("closing tag")
-                    return
-            self._produced.append(self._next(prefix, allowed))
-            reason = self._reason() if allowed is None else None
+                self._score_after_thought(prefix, grammar)
+            allowed = grammar.allowed(self._produced) if self._limited(grammar) else None
+            reason = self._reason(allowed)
             if reason:
                 yield self._finish(reason)
                 return
+            self._produced.append(self._next(prefix, allowed))
             yield self._snapshot()
 
-    def _next(self, prefix: Prefix, allowed: Sequence[int] | None) -> int:
+    def _limited(self, grammar: AnswerGrammar | None) -> TypeGuard[AnswerGrammar]:
+        return self._request.mode == "grammar"
+
+    def _thinking(self, grammar: AnswerGrammar | None) -> bool:
+        if self._limited(grammar):
+            return grammar.thinking(self._produced)
+        return grammar is not None and grammar.thought_is_open(self._produced)
+
+    def _score_after_thought(self, prefix: Prefix, grammar: AnswerGrammar | None) -> None:
+        assert grammar is not None, "without one there is no telling a thought"
+        self._catch_up(prefix)
+        with contextlib.suppress(NoLegalAnswer):  # a free text may have spoilt its chance
+            self._score(prefix, grammar.answers(self._produced))
+
+    def _next(self, prefix: Prefix, allowed: Allowed | None) -> int:
+        """The next token; where only one may follow, the model need not be asked."""
         if allowed is not None and len(allowed) == 1:
-            return allowed[0]
+            return int(allowed[0])
         self._catch_up(prefix)
         return self._pick(self._logits, allowed)
 
@@ -185,7 +196,9 @@ class Decoding:
     def _score(self, prefix: Prefix, paths: dict[str, tuple[int, ...]]) -> None:
         """Put the log-probability of each path from here on into the reply."""
         if not keeps_all_tokens(self._model):
-            scores = [_path_score(self._logits, *_alone(self._model, prefix, p)) for p in paths.values()]
+            scores = [
+                _path_score(self._logits, *_alone(self._model, prefix, p)) for p in paths.values()
+            ]
         else:
             ahead = prefix.look_ahead([path[:-1] for path in paths.values()])
             scores = [
@@ -202,15 +215,18 @@ class Decoding:
             for token, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True)
         )
 
-    def _reason(self) -> FinishReason | None:
-        """Why a free answer ends here, if it does."""
-        if self._produced[-1] in _end_tokens(self._model, self._tokenizer):
+    def _reason(self, allowed: Allowed | None) -> FinishReason | None:
+        """Why the response ends here, if it does; `allowed`: what may follow, in a grammar."""
+        if self._stopped():
+            return "stopped"
+        if allowed is not None:
+            return None if len(allowed) else "closing tag"
+        if self._produced and self._produced[-1] in self._ends:
             return "end of text"
         if self._request.stop_at_closing_tag and "</answer>" in self._text.decode(self._produced):
             return "closing tag"
-        if len(self._produced) >= self._request.generation.max_new_tokens:
-            return "length"
-        return None
+        limit = self._request.generation.max_new_tokens
+        return "length" if len(self._produced) >= limit else None
 
     def _finish(self, reason: FinishReason) -> Reply:
         return replace(
@@ -246,7 +262,7 @@ class Sampler:
             self._limits.append(TopPLogitsWarper(generation.top_p))
 
     def __call__(
-        self, logits: torch.Tensor, allowed: Sequence[int] | None = None, *, limits: bool = True
+        self, logits: torch.Tensor, allowed: Allowed | None = None, *, limits: bool = True
     ) -> int:
         """An index into `logits` (vocabulary), among the `allowed` ones if they are given.
 

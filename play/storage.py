@@ -224,8 +224,8 @@ def _prompt(record: _PromptRecord, before: Prompt | None, number: int, where: st
     except (ValidationError, ValueError, TypeError) as error:
         first = str(error).splitlines()[0]
         raise _damaged(f"turn {number}, prompt", first, where) from None
-    if "".join(checked.text[s[0] : s[1]] for s in checked.spans) != checked.text:
-        raise _damaged(f"turn {number}, prompt", "its spans do not cover its text", where)
+    if problem := _incoherence(checked):
+        raise _damaged(f"turn {number}, prompt", problem, where)
     return Prompt(
         text=checked.text,
         token_ids=checked.token_ids,
@@ -234,3 +234,15 @@ def _prompt(record: _PromptRecord, before: Prompt | None, number: int, where: st
         changes=tuple(Change(*change) for change in checked.changes),
         control=checked.control,
     )
+
+
+def _incoherence(prompt: _ParsedPrompt) -> str | None:
+    """How the parts of a prompt contradict each other, or None."""
+    bounds = [0, *(span[1] for span in prompt.spans)]
+    if [span[0] for span in prompt.spans] != bounds[:-1] or bounds[-1] != len(prompt.text):
+        return "its spans do not cover its text"
+    if prompt.offsets and len(prompt.offsets) != len(prompt.token_ids):
+        return "it has not one offset for each token"
+    if any(not 0 <= index < len(prompt.token_ids) for index in prompt.control):
+        return "a control token is none of its tokens"
+    return None

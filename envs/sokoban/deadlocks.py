@@ -13,7 +13,7 @@ from envs.sokoban.maze import Maze, boxes_of, cells_in, maze_of
 
 
 class Deadlock(NamedTuple):
-    """Why a position is lost ("dead square" or "freeze"), and the (row, column) of one box by it."""
+    """Why a position is lost ("dead square" or "freeze"), and the (row, column) of a lost box."""
 
     reason: str
     position: tuple[int, int]
@@ -22,9 +22,9 @@ class Deadlock(NamedTuple):
 def is_deadlocked(board: Board) -> Deadlock | None:
     """A deadlock that can be seen at once, or None; never one where a solution exists.
 
-    "dead square": the box stands where no pushes could bring it to any target, even alone. "freeze":
-    the box is off target and can never move again, for walls and other boxes that can't either. The
-    box named is the first in reading order.
+    "dead square": from where the box stands no pushes could bring it to any target, even alone.
+    "freeze": the box is off target and can never move again, held by walls and by other boxes that
+    cannot either. The box named is the first in reading order.
     """
     maze, boxes = maze_of(board), boxes_of(board)
     for reason, lost in (

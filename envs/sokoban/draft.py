@@ -35,7 +35,7 @@ _WIDTH, _WIDEST = 4, 40
 
 
 class Request(NamedTuple):
-    """What is asked for, checked. `rows` and `columns` count the outer walls; ranges include ends."""
+    """What is asked for, checked; rows and columns count the outer walls, ranges their ends."""
 
     seed: int
     rows: int
@@ -46,7 +46,7 @@ class Request(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A maze, where its boxes (a set of cells) and its player (a cell) start, and what solves it."""
+    """A maze, the cells where its boxes and its player start, and the pushes that solve it."""
 
     maze: Maze
     boxes: int
@@ -117,15 +117,19 @@ def _with_targets(request: Request, chance: Chance, floor: int) -> Maze:
 
 
 def _farthest(request: Request, chance: Chance, attempts: Iterator[_Attempt]) -> Draft | None:
-    """The farthest position of the best of a few rooms, with its best solution if soon found."""
+    """The farthest position of the best of a few rooms, with its best solution if soon found.
+
+    Off target counts for far, so a position with boxes on targets is the best only for want of one
+    without; and then it is taken in the end.
+    """
     best: _Attempt | None = None
     rooms = 0
     for attempt in attempts:
-        if not attempt.fits(attempt.farthest):
-            continue
-        rooms += 1
         if best is None or attempt.farthest.far > best.farthest.far:
             best = attempt
+        if not best.fits(best.farthest):
+            continue
+        rooms += 1
         pushes_a_box = len(best.farthest.plan()) / request.boxes
         if pushes_a_box >= _ENOUGH_PUSHES_A_BOX or rooms == _MOST_ROOMS:
             break

@@ -10,8 +10,17 @@ from __future__ import annotations
 
 from operator import index
 
-from envs.sokoban.board import BOX, BOX_ON_TARGET, EDGE, FLOOR, TARGET, WALL, Board
-from envs.sokoban.board import PLAYER, PLAYER_ON_TARGET
+from envs.sokoban.board import (
+    BOX,
+    BOX_ON_TARGET,
+    EDGE,
+    FLOOR,
+    PLAYER,
+    PLAYER_ON_TARGET,
+    TARGET,
+    WALL,
+    Board,
+)
 from envs.sokoban.draft import Draft, Range, Request, draft
 from envs.sokoban.level import LARGEST, Level, LevelError, check_board
 from envs.sokoban.maze import cells_in

@@ -60,12 +60,13 @@ def check_board(board: Board, *, where: str = "", first_line: int = 1) -> None:
     cells = board.cells
     targets = sum(cells.count(cell) for cell in (TARGET, BOX_ON_TARGET, PLAYER_ON_TARGET))
     if board.boxes == 0:
-        raise refuse("there is no box", "Add at least one box ($) and one target (.)", 0)
+        raise refuse("there is no box", "Add at least one box ($) and a target (.) for it", 0)
     if board.boxes != targets:
-        more = "targets (.)" if board.boxes > targets else "boxes ($)"
+        missing = abs(board.boxes - targets)
+        more = _count(missing, "target (.)" if board.boxes > targets else "box ($)")
         raise refuse(
-            f"there are {board.boxes} boxes but {targets} targets",
-            f"Add {abs(board.boxes - targets)} {more}, or take as many of the others away",
+            f"{_count(board.boxes, 'box')} for {_count(targets, 'target')}",
+            f"Add {more}, or take as many of the others away",
             next(i for i, cell in enumerate(cells) if cell in (BOX, BOX_ON_TARGET)),
         )
     gap = first_gap(board)
@@ -75,6 +76,13 @@ def check_board(board: Board, *, where: str = "", first_line: int = 1) -> None:
             "Close the outer wall: put a wall (#) at this cell",
             gap,
         )
+
+
+def _count(number: int, noun: str) -> str:
+    """"1 box", "2 boxes", "0 targets"; a sign in brackets after the noun stays where it is."""
+    word, _, sign = noun.partition(" ")
+    plural = "" if number == 1 else "es" if word == "box" else "s"
+    return f"{number} {word}{plural} {sign}".rstrip()
 
 
 def first_gap(board: Board) -> int | None:

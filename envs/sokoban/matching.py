@@ -31,7 +31,7 @@ class Matching(NamedTuple):
 
 
 def match(maze: Maze, boxes: int) -> Matching | None:
-    """The cheapest pairing of these boxes, as many as targets, or None if some target stays empty."""
+    """The cheapest pairing of these boxes, as many as targets; None if a target stays empty."""
     size = maze.targets.bit_count()
     paired, box_prices, target_prices = [_NO_BOX] * size, [0] * size, [0] * size
     for box in cells_in(boxes):

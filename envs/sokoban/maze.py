@@ -90,7 +90,7 @@ class Maze:
         self.rings = _rings(stride)
 
     def pulled(self, boxes: int) -> int:
-        """Where one pull can bring these boxes, each as if alone: it takes two free cells in line."""
+        """Where one pull brings these boxes, each as if alone: it takes two free cells in line."""
         floor, stride = self.floor, self.stride
         up_down = boxes >> stride & floor << stride | boxes << stride & floor >> stride
         left_right = boxes >> 1 & floor << 1 | boxes << 1 & floor >> 1
@@ -103,7 +103,7 @@ class Maze:
         Found by pulling backwards from each target; `UNREACHABLE` where no way leads.
         """
         by_target = [self._distances_to(target) for target in cells_in(self.targets)]
-        return list(zip(*by_target))
+        return list(zip(*by_target, strict=True))
 
     def _distances_to(self, target: int) -> list[int]:
         found = [UNREACHABLE] * self.size

@@ -1,4 +1,4 @@
-"""Play backwards: from the solved position pull the boxes away from their targets, as far as can be.
+"""Play backwards: from the solved position pull the boxes as far from their targets as can be.
 
 Whatever is reached by pulling can be solved by pushing the same way back. It knows nothing of
 rooms, arguments and levels; how hard a position really is, the solver says.
@@ -20,7 +20,7 @@ _WHIM = 3.0
 # So many pulls in a row without coming farther end the play.
 _PATIENCE = 6
 # So many pulls take about as long to weigh as one position takes to make.
-_PULLS_A_POSITION = 6
+_PULLS_A_POSITION = 12
 
 
 class Work:
@@ -58,7 +58,7 @@ def retreat(maze: Maze, chance: Chance, width: int, work: Work) -> Position | No
     """The farthest position found, or None if no box can be pulled at all.
 
     Only the `width` farthest of each generation are pulled on (a beam search). How far a position
-    is, is the sum over the boxes of the pushes to the nearest target, and more for a box off target.
+    is, is the sum over the boxes of the pushes to the nearest target, and more for each off target.
     """
     worth = _worth(maze)
     beam = _solved_positions(maze)

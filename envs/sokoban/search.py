@@ -1,7 +1,7 @@
 """A* over pushes: the cheapest plan from a position to one that is solved, within given limits.
 
-It works on a maze and sets of cells, and knows nothing of levels, boards and LURD. What it minimises
-is the caller's choice of successors: pushes alone, or pushes and the walks between them.
+It works on a maze and sets of cells, and knows nothing of levels, boards and LURD. What is cheap is
+the caller's choice of successors: pushes alone count, or the walks between them as well.
 """
 
 from __future__ import annotations
@@ -193,7 +193,8 @@ def search(
             continue
         if boxes == maze.targets:
             return Found(_plan(node), True, node.cost, expanded, len(cheapest))
-        if len(cheapest) > max_states or deadline is not None and time.perf_counter() > deadline:
+        late = deadline is not None and time.perf_counter() > deadline
+        if late or len(cheapest) > max_states:
             return Found(None, False, 0, expanded, len(cheapest))
         expanded += 1
         for after, there, cost, push, bound in steps_from(boxes, player, node.cost):

@@ -57,7 +57,7 @@ def solve(
 ) -> Solution:
     """An optimal solution of a level, or of any position of one.
 
-    `solve(board).pushes` is how far the board is from solved. Asking for many positions of one level
+    `solve(board).pushes` is how far the board is from solved. Asking for many positions of a level
     is cheap: what depends on walls and targets alone is worked out once.
 
     Args:

@@ -19,7 +19,7 @@ def letters(maze: Maze) -> dict[int, str]:
 
 
 def lurd_of(maze: Maze, player: int, boxes: int, plan: Iterable[Push]) -> str:
-    """The plan's moves and pushes from this position on; the plan must be one that can be played."""
+    """The plan's moves and pushes from this position on; it must be a plan that can be played."""
     letter = letters(maze)
     parts = []
     for box, step in plan:

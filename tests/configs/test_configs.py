@@ -84,7 +84,7 @@ def test_a_bad_prompt_config_is_refused_at_its_line(yaml, line, what):
 
 def test_an_alias_of_itself_is_no_trap():
     with pytest.raises(ConfigError):
-        parse_prompt_config("&a env_instruction: *a")
+        parse_prompt_config("&a {env_instruction: *a}")
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_the_largest_board_loads_and_one_more_row_or_column_does_not():
         ("    #####\n    #@$.\n    #####", 2, 9, "can leave the board"),
         ("5#|#@$.|5#", 1, 8, "can leave the board"),
         ("######\n#@ $ #\n######", 2, 4, "targets"),
-        ("######\n#@$$.#\n######", 2, 3, "2 boxes but 1 target"),
+        ("######\n#@$$.#\n######", 2, 3, "2 boxes for 1 target"),
         ("####\n#@.#\n####", 1, 1, "no box"),
         ("#####\n# $.#\n#####", 1, None, "no player"),
         ("\n######\n#@$.@#\n######", 3, 5, "2 players"),
@@ -353,6 +353,7 @@ def test_xml_is_read_back(some):
     assert parse_levels(written) == [replace(level, comment="") for level in some]
 
 
+@settings(max_examples=30)
 @given(st.lists(boards(rows=10, columns=10), min_size=1, max_size=3))
 def test_boxoban_is_read_back(some):
     written = format_boxoban([Level(board) for board in some])
@@ -395,9 +396,9 @@ def test_characters_that_xml_cannot_hold_are_left_out():
 
 # --- any text at all -------------------------------------------------------------------------
 
-# Seconds for 20,000 characters. On a free machine it is 0.05 at most, but these run on busy ones;
-# what takes more than linear time takes far longer than this.
-LOADS_WITHIN = 0.2
+# Seconds for 20,000 characters. Nearly all take less than 0.05, a thousand levels of three rows 0.1;
+# the rest is for busy machines. What takes more than linear time takes far longer than this.
+LOADS_WITHIN = 0.3
 PIECES = st.one_of(
     st.sampled_from(
         [

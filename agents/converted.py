@@ -1,0 +1,117 @@
+"""A GGUF file as a transformers tokenizer and model, converted once and kept.
+
+Reading a GGUF file's vocabulary and weights takes transformers half a minute; reading its own
+format takes a second. So the converted files are kept in the user's cache folder, by the file's
+size and time and the versions of the libraries. Where they cannot be kept, they are converted each
+time; what is loaded is the same either way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+
+def load_converted_tokenizer(file: Path) -> Any:
+    """The tokenizer, with its chat template, inside the GGUF `file`."""
+    from transformers import PreTrainedTokenizerFast
+
+    return _load_kept(
+        file,
+        "tokenizer",
+        kept=lambda folder: PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True),
+        converted=lambda: convert_tokenizer(file),
+    )
+
+
+def convert_tokenizer(file: Path) -> Any:
+    """The tokenizer as transformers itself reads it from the GGUF `file`, which takes long."""
+    from transformers import AutoTokenizer  # brings torch with it, which the kept one does not need
+
+    return AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+
+
+def load_converted_model(file: Path, dtype: str) -> Any:
+    """The weights inside the GGUF `file`, unpacked to `dtype`, on the CPU."""
+    from transformers import AutoModelForCausalLM, logging
+
+    logging.disable_progress_bar()
+    return _load_kept(
+        file,
+        f"model-{dtype}",
+        kept=lambda folder: AutoModelForCausalLM.from_pretrained(
+            folder, dtype=dtype, local_files_only=True
+        ),
+        converted=lambda: AutoModelForCausalLM.from_pretrained(
+            file.parent, gguf_file=file.name, dtype=dtype, **_unpacked()
+        ),
+    )
+
+
+def _unpacked() -> dict[str, Any]:
+    """Plain weights: the packed ones need kernels that no CPU has, and say so at every start."""
+    import transformers
+
+    config = getattr(transformers, "GgufConfig", None)  # older versions always unpack
+    return {} if config is None else {"quantization_config": config(dequantize=True)}
+
+
+def _load_kept(
+    file: Path, part: str, *, kept: Callable[[Path], Any], converted: Callable[[], Any]
+) -> Any:
+    folder = _cache_folder() / file.stem / _key(file) / part
+    if folder.is_dir():
+        try:
+            return kept(folder)
+        except Exception:  # damaged, or of a version that the key does not tell: convert again
+            shutil.rmtree(folder, ignore_errors=True)
+    loaded = converted()
+    with contextlib.suppress(OSError), _new_folder(folder) as unfinished:
+        _without_gguf(loaded).save_pretrained(unfinished)
+    return loaded
+
+
+def _without_gguf(loaded: Any) -> Any:
+    """A model that was unpacked is no longer quantised, and must not be saved as if it were."""
+    if hasattr(loaded, "config"):
+        loaded.hf_quantizer = None
+        if hasattr(loaded.config, "quantization_config"):
+            del loaded.config.quantization_config
+    return loaded
+
+
+@contextlib.contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A folder that appears as `folder` when it is complete, or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{folder.name}."))
+    try:
+        yield unfinished
+        unfinished.chmod(0o755)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    for other in folder.parent.parent.iterdir():
+        if other != folder.parent:  # of a file or of versions that are no more
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "prompt-playground"
+
+
+def _key(file: Path) -> str:
+    status = file.stat()
+    facts = [str(status.st_size), str(status.st_mtime_ns)]
+    for library in ("transformers", "tokenizers", "gguf", "torch"):
+        with contextlib.suppress(PackageNotFoundError):
+            facts.append(f"{library} {version(library)}")
+    return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:16]
