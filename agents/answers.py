@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from configs.schema import PromptConfig
 from errors import UserError
-from prompting import complete_response, parse_response
+from prompting import parse_response
 
 
 class NoLegalAnswer(UserError):
@@ -33,7 +33,7 @@ def answer_endings(text: str, prompt_config: PromptConfig) -> dict[str, str]:
 
 
 def _shortest_ending(text: str, action: int, name: str, config: PromptConfig) -> str | None:
-    raw = complete_response(text, config)
+    raw = config.response_start + text
     answer = f"<answer>{name}</answer>"
     wholes = [f"{name}</answer>", answer]
     if config.enable_think:
@@ -43,7 +43,7 @@ def _shortest_ending(text: str, action: int, name: str, config: PromptConfig) ->
         whole[done:] for whole in wholes for done in range(len(whole)) if raw.endswith(whole[:done])
     }
     for rest in sorted(rests, key=len):
-        if parse_response(complete_response(text + rest, config), config).action == action:
+        if parse_response(raw + rest, config).action == action:
             return rest
     return None
 

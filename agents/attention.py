@@ -22,7 +22,7 @@ from transformers.masking_utils import AttentionMaskInterface
 NAME = "context_and_new"
 
 # The kernel behind torch's own CPU attention; asked directly, because the normaliser is needed.
-_flash = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
+_flash: Any = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
 
 
 def use_fast_attention(model: Any) -> None:
@@ -57,9 +57,10 @@ def attention(
     """
     new, context = query.shape[2], key.shape[2] - query.shape[2]
     if not context or query.shape[0] != 1:
-        return sdpa_attention_forward(
+        output, _ = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, **options
         )
+        return output, None
     if new == 1:
         joined, _ = _grouped(query, key, value, scaling)
         return joined.transpose(1, 2).contiguous(), None

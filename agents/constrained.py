@@ -16,8 +16,6 @@ import numpy as np
 from agents.answers import NoLegalAnswer, answer_endings
 from agents.produced_text import ProducedText
 from configs.schema import PromptConfig
-from prompting import complete_response
-
 
 # Tokens as a list, or as an array where they are most of the vocabulary.
 Allowed: TypeAlias = "list[int] | np.ndarray[Any, Any]"
@@ -51,7 +49,7 @@ class AnswerGrammar:
         self._opening = self._spell([], _opening(prompt_config))
         paths = self.answers(self._opening)
         self._budget = max_new_tokens - max(len(path) for path in paths.values())
-        self._free = np.setdiff1d(np.arange(vocabulary), list(_control_ids(tokenizer)))
+        self._free: Allowed = np.setdiff1d(np.arange(vocabulary), list(_control_ids(tokenizer)))
         self._paths: list[tuple[int, ...]] | None = None
         self._answer_at = 0
 
@@ -78,8 +76,8 @@ class AnswerGrammar:
 
     def thought_is_open(self, produced: Sequence[int]) -> bool:
         """There is a thought, and it has not closed itself."""
-        text = complete_response(self._produced.decode(produced), self._config)
-        return self._config.enable_think and "</think>" not in text
+        raw = self._config.response_start + self._produced.decode(produced)
+        return self._config.enable_think and "</think>" not in raw
 
     def answers(self, produced: Sequence[int]) -> dict[str, tuple[int, ...]]:
         """For each legal action, the tokens that complete the `produced` ones to its answer."""
@@ -88,7 +86,7 @@ class AnswerGrammar:
         return {name: self._spell(produced, ending) for name, ending in endings.items()}
 
     def _spell(self, produced: Sequence[int], ending: str) -> tuple[int, ...]:
-        """Tokens that add exactly `ending`: as the tokenizer has it, else character by character."""
+        """Tokens that add exactly `ending`: the tokenizer's own, else one character at a time."""
         if not ending:
             return ()
         wanted = self._produced.decode(produced) + ending

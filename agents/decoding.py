@@ -288,7 +288,6 @@ def _path_score(first: torch.Tensor, path: Sequence[int], after: torch.Tensor) -
     return float(total)
 
 
-@torch.inference_mode()
 def _alone(
     model: Any, prefix: Prefix, path: tuple[int, ...]
 ) -> tuple[tuple[int, ...], torch.Tensor]:
@@ -297,7 +296,8 @@ def _alone(
     For models whose caches cannot be cropped.
     """
     ids = torch.tensor([[*prefix.tokens, *path[:-1]]], device=model.device)
-    logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(path)).logits[0]
+    with torch.inference_mode():
+        logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(path)).logits[0]
     return path, logits[1:].float().cpu()
 
 

@@ -171,4 +171,5 @@ def _message(error: Exception) -> str:
     words = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, MemoryError) or "out of memory" in words or "can't allocate" in words:
         return f"The model ran out of memory: {words}. Undo some turns, or choose a smaller model."
-    return f"The model failed: {type(error).__name__}: {words}. Check the sampling settings, or try again."
+    kind = type(error).__name__
+    return f"The model failed: {kind}: {words}. Check the sampling settings, or try again."

@@ -21,8 +21,10 @@ _SPARE = 256
 _ROOM = 256
 
 
-class GrowingLayer(DynamicLayer):
+class GrowingLayer(DynamicLayer):  # type: ignore[misc]  # mypy does not read transformers
     """A cache layer with room at its end, so that one more token does not copy all before it."""
+
+    _rooms: list[torch.Tensor]
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
@@ -65,14 +67,12 @@ class Prefix:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    @torch.inference_mode()
     def extend(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Read `tokens`; returns the logits after the last one, float32 on the CPU: (vocabulary)."""
+        """Read `tokens`; the logits after the last one, float32 on the CPU: (vocabulary)."""
         output = self._forward(tokens, logits_to_keep=1)
         self.tokens += tokens
         return output[-1]
 
-    @torch.inference_mode()
     def look_ahead(self, branches: Sequence[Sequence[int]]) -> list[torch.Tensor]:
         """The logits after each token of each branch, in one pass; the prefix stays as it is.
 
@@ -97,13 +97,11 @@ class Prefix:
         self._cache.crop(-sum(lengths))
         return list(logits.split(lengths))
 
-    @torch.inference_mode()
     def crop(self, length: int) -> None:
         """Forget all but the first `length` tokens."""
         self._cache.crop(length - len(self))  # the count of tokens to remove, as a negative number
         del self.tokens[length:]
 
-    @torch.inference_mode()
     def copy(self, length: int) -> Prefix:
         """The first `length` tokens, in memory of their own."""
         copied = Prefix(self._model)
@@ -121,7 +119,8 @@ class Prefix:
         if name not in inspect.signature(self._model.forward).parameters:
             name = "past_key_values"
         ids = torch.tensor([list(tokens)], device=self._model.device)
-        output = self._model(input_ids=ids, use_cache=True, **{name: self._cache}, **options)
+        with torch.inference_mode():
+            output = self._model(input_ids=ids, use_cache=True, **{name: self._cache}, **options)
         logits: torch.Tensor = output.logits[0].float().cpu()
         return logits
 

@@ -66,7 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", parents=[common], help="play an episode in the terminal")
     run.add_argument("--agent", choices=("random", "llm", "human"), default="llm")
     run.add_argument("--turns", type=int, help="stop after this many turns")
-    run.add_argument("--free", action="store_true", help="let the model write what it likes")
+    run.add_argument(
+        "--mode",
+        choices=("free", "grammar", "choice"),
+        default="grammar",
+        help="free text, a legal action as the answer (default), or the actions scored",
+    )
     run.add_argument("--agent-seed", type=int, default=0, help="of the random agent or the model")
     run.add_argument("--save", help="save the episode to this file")
     run.set_defaults(run=_run)
@@ -125,19 +130,15 @@ def _run(options: argparse.Namespace) -> None:
 def _turn(episode: Episode, agent: Agent, tokenizer: Any) -> Episode | None:
     """One more turn, or None where the agent gave no answer (a person who is done, an error)."""
     prompt = episode.prompt(tokenizer)
-    reply = None
-    for reply in agent.respond(prompt):
-        pass
-    if reply is None or reply.finish_reason in ("stopped", "error"):
-        if reply is not None and reply.error:
+    *_, reply = agent.respond(prompt)
+    if reply.finish_reason in ("stopped", "error"):
+        if reply.error:
             raise UserError(reply.error, where=agent.name, remedy="Choose another agent or model")
         return None
     # The model writes on from the forced start; a person may bring it along.
     person = isinstance(agent, HumanAgent)
     raw = reply.text if person else episode.config.response_start + reply.text
-    return episode.respond(
-        raw, by="person" if person else agent.name, prompt=prompt, reply=reply.as_dict()
-    )
+    return episode.respond(raw, by="person" if person else agent.name, prompt=prompt, reply=reply)
 
 
 def _agent(
@@ -147,7 +148,7 @@ def _agent(
     if options.agent == "llm":
         model = load_model(name, config.models)
         generation = config.models.generation.model_copy(update={"seed": options.agent_seed})
-        agent = model.agent(episode.config, constrained=not options.free, generation=generation)
+        agent = model.agent(episode.config, mode=options.mode, generation=generation)
         return agent, model.tokenizer
     tokenizer = load_tokenizer(name, config.models)
     if options.agent == "random":
@@ -204,7 +205,7 @@ def _config(options: argparse.Namespace) -> PlaygroundConfig:
             raise UserError(
                 f"there is no model {options.model!r}",
                 where="--model",
-                remedy=f"Choose one of {', '.join(models.models)}, a folder, or owner/name on the Hub",
+                remedy=f"Choose one of {', '.join(models.models)}, a folder, or owner/name",
             )
         place = {"path" if folder else "hub": options.model}
         extra = {options.model: ModelConfig(label=options.model, **place)}

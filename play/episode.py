@@ -1,16 +1,16 @@
 """The episode: an immutable value of a level, a prompt config and the turns taken so far.
 
 Everything that is shown is computed from it, so undo, redo, reset, replay and sharing are all
-"make another value". It puts `envs` and `prompting` together, and knows no model and no page.
+"make another value". It puts `envs` and `prompting` together, and knows no page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from agents import Reply
 from configs.schema import GeneratorConfig, PlaygroundConfig, PromptConfig
 from envs.sokoban import (
     ACTION_NAMES,
@@ -48,7 +48,7 @@ class Turn:
         by: who answered, in words for a person ("person", "random", a model's label).
         after: the environment's state after the action.
         prompt: the prompt that was answered; None where no tokenizer was at hand.
-        reply: what the agent says of its answer (token ids, finish reason, seconds, …), JSON-ready.
+        reply: what the agent said of its answer (sampled ids, finish reason, seconds, …).
     """
 
     state: str
@@ -62,7 +62,7 @@ class Turn:
     note: str | None = None
     by: str = "person"
     prompt: Prompt | None = None
-    reply: Mapping[str, Any] | None = None
+    reply: Reply | None = None
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Episode:
     # -- what the model reads
 
     def history(self, *, images: bool = False) -> list[Any]:
-        """The turns, and while the episode goes on the open turn: the state that waits for an answer.
+        """The turns and, while the episode goes on, the open turn: the state to be answered.
 
         With `images`, every turn also carries its board's picture.
         """
@@ -199,7 +199,7 @@ class Episode:
         *,
         by: str = "person",
         prompt: Prompt | None = None,
-        reply: Mapping[str, Any] | None = None,
+        reply: Reply | None = None,
     ) -> Episode:
         """Take a response through the parser and the environment: one more turn.
 
@@ -281,7 +281,7 @@ class Episode:
         episode = replace(self, config=config)
         text = episode.vocabulary.text
         boards = [self.level.board]
-        turns = []
+        turns: list[Turn] = []
         for turn in (*self.turns, *self.undone):
             left = max(0, config.max_actions_per_traj - len(turns))
             turns.append(replace(turn, state=text(boards[-1]), actions_left=left))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agents import Reply
 from configs.schema import PromptConfig
 from envs.sokoban import Level, SokobanEnv, format_xsb, parse_level
 from errors import UserError
@@ -59,7 +61,7 @@ class _TurnRecord(_Record):
     note: str | None = None
     by: str = "person"
     prompt: _PromptRecord | None = None
-    reply: dict[str, Any] | None = None
+    reply: Reply | None = None
 
 
 class _File(_Record):
@@ -130,7 +132,7 @@ def _turn_records(turns: Iterable[Turn]) -> Iterable[dict[str, Any]]:
             }
             before = turn.prompt
         if turn.reply is not None:
-            data["reply"] = dict(turn.reply)
+            data["reply"] = asdict(turn.reply)
         yield data
 
 
@@ -193,7 +195,7 @@ def _level(record: _File, where: str) -> Level:
 
 
 def _turns(record: _File, level: Level, where: str) -> Iterable[Turn]:
-    """The turns, with the boards that follow from the level; each must show the state it recorded."""
+    """The turns, with the boards that follow from the level; each state must be as recorded."""
     config = record.prompt_config
     env = SokobanEnv(level, max_steps=max(len(record.turns), 1))
     empty = Episode(level, config)
@@ -207,8 +209,9 @@ def _turns(record: _File, level: Level, where: str) -> Iterable[Turn]:
         env.step(data.action)
         if data.prompt is not None:
             before = _prompt(data.prompt, before, number, where)
-        fields = data.model_dump(exclude={"prompt"})
-        yield Turn(**fields, after=env.snapshot(), prompt=before if data.prompt else None)
+        fields = {name: getattr(data, name) for name in _TurnRecord.model_fields}
+        fields["prompt"] = before if data.prompt is not None else None
+        yield Turn(**fields, after=env.snapshot())
 
 
 def _prompt(record: _PromptRecord, before: Prompt | None, number: int, where: str) -> Prompt:
@@ -219,7 +222,7 @@ def _prompt(record: _PromptRecord, before: Prompt | None, number: int, where: st
             kept = getattr(before, name, "" if name == "text" else ())[: part.keep]
             if len(kept) != part.keep:
                 raise ValueError(f"{name} keeps more than the turn before has")
-            whole[name] = kept + (part.add if name == "text" else tuple(part.add))
+            whole[name] = [*kept, *part.add] if name != "text" else f"{kept}{part.add}"
         checked = _ParsedPrompt(**whole)
     except (ValidationError, ValueError, TypeError) as error:
         first = str(error).splitlines()[0]

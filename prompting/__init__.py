@@ -1,4 +1,4 @@
-"""From history to the exact prompt, and from response to action, as the ROLL / MARSHAL guide has it.
+"""From history to the exact prompt, and from response to action, by the ROLL / MARSHAL guide.
 
 Knows no game, no model and no web page.
 """

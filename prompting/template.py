@@ -138,7 +138,7 @@ def _way_out(refusal: str) -> str:
     if "system" in words:
         return "Set `merge_system: true` to put the system text into the first user message"
     if "alternat" in words or "roles" in words:
-        return "Set `merge_rewards: true` and `merge_system: true`, so that user and assistant alternate"
+        return "Set `merge_rewards: true` and `merge_system: true`, so that the two alternate"
     return "Change the prompt config as it says, or choose another model"
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents import LocalModel, Reply, load_model, load_tokenizer
+from agents import Mode, Reply, load_model, load_tokenizer
 from configs import GenerationConfig, PlaygroundConfig, dump_prompt_config, parse_prompt_config
 from envs.sokoban import parse_level
 from errors import UserError
@@ -22,6 +22,8 @@ from play.episode import generated
 from prompting import Prompt
 from ui.session import Session
 
+# The ways a model may decide, as the page calls them.
+MODES: dict[Mode, str] = {"grammar": "Legal answer", "choice": "Scored choice", "free": "Free"}
 ACTS = ("1", "2", "3", "4", "undo", "redo", "reset")
 STREAM_EVERY = 0.1  # seconds between two updates while a model writes
 LARGEST_FILE = 32 * 2**20  # bytes of an uploaded file
@@ -99,7 +101,7 @@ class Handlers:
         return _next(replace(session, look=None, live=None, thinking=True))
 
     def stream(
-        self, session: Session, constrained: bool, generation: GenerationConfig, visitor: str
+        self, session: Session, mode: Mode, generation: GenerationConfig, visitor: str
     ) -> Iterator[tuple[Session, Answer | None]]:
         """The model's answer to the prompt that is shown, as it comes."""
         prompt = session.prompt
@@ -107,11 +109,9 @@ class Handlers:
             return
         stop = self.stops[visitor] = threading.Event()
         try:
-            model: LocalModel = load_model(session.model, self.config.models)
-            agent = model.agent(
-                session.episode.config, constrained=constrained, generation=generation
-            )
-            by = f"{model.label}, {'legal actions only' if constrained else 'free'}"
+            model = load_model(session.model, self.config.models)
+            agent = model.agent(session.episode.config, mode=mode, generation=generation)
+            by = f"{model.label}, {MODES[mode].lower()}"
             shown = 0.0
             for reply in agent.respond(prompt, stop=stop):
                 if reply.finish_reason or time.monotonic() - shown >= STREAM_EVERY:
@@ -144,7 +144,7 @@ class Handlers:
             )
         raw = session.episode.config.response_start + answer.reply.text
         episode = session.episode.respond(
-            raw, by=answer.by, prompt=answer.prompt, reply=answer.reply.as_dict()
+            raw, by=answer.by, prompt=answer.prompt, reply=answer.reply
         )
         return _next(session.with_episode(episode, self.tokenizer))
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import gradio as gr
 
+from agents import Mode
 from configs import GenerationConfig, PlaygroundConfig
 from envs.sokoban import format_xsb, parse_level
 from ui import components, views
-from ui.handlers import Answer, Handlers
+from ui.handlers import MODES, Answer, Handlers
 from ui.session import Session
 
 # Every event shows its own progress; the page's components never flicker.
@@ -19,8 +20,6 @@ _QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"
 _PLAY: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "multiple"}
 # Whatever uses a model's weights waits in one line.
 _MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 1}
-
-CONSTRAINED, FREE = "Legal actions only", "Free"
 
 
 def build_app(config: PlaygroundConfig) -> gr.Blocks:
@@ -84,7 +83,7 @@ class _Page:
                 [(label, key) for key, label in views.VIEWS.items()],
                 value="text", show_label=False, container=False, elem_classes="pp-views",
             )  # fmt: skip
-        self.prompt = components.prompt(views.prompt_view(first, "text"))
+        self.prompt = components.prompt(views.prompt_view(first, "text", None))
 
     def _answer(self, first: Session) -> None:
         gr.HTML("<h2>The answer</h2>")
@@ -100,7 +99,8 @@ class _Page:
         with gr.Column(elem_classes="pp-card"):
             with gr.Row(elem_classes="pp-seat"):
                 self.mode = gr.Radio(
-                    [CONSTRAINED, FREE], value=CONSTRAINED, show_label=False, container=False,
+                    [(label, mode) for mode, label in MODES.items()],
+                    value="grammar", show_label=False, container=False,
                     elem_classes="pp-views",
                 )  # fmt: skip
                 self.move = gr.Button("Model move", variant="primary", min_width=110)
@@ -111,8 +111,12 @@ class _Page:
                     0, 2, generation.temperature, step=0.05, label="Temperature"
                 )
                 self.top_p = gr.Slider(0.05, 1, generation.top_p, step=0.05, label="Top-p")
-                self.top_k = gr.Number(generation.top_k, label="Top-k (0: all)", precision=0, minimum=0)
-                self.sampling_seed = gr.Number(generation.seed, label="Seed", precision=0, minimum=0)
+                self.top_k = gr.Number(
+                    generation.top_k, label="Top-k (0: all)", precision=0, minimum=0
+                )
+                self.sampling_seed = gr.Number(
+                    generation.seed, label="Seed", precision=0, minimum=0
+                )
                 self.max_new_tokens = gr.Number(
                     generation.max_new_tokens, label="Most new tokens", precision=0, minimum=1
                 )
@@ -193,9 +197,7 @@ class _Page:
         seen = [self.session, self.view]
         self.board.act(act, seen, self.shown, **_PLAY)
         self.history.look(look, seen, self.shown, **_PLAY)
-        self.view.change(
-            lambda session, view: views.prompt_view(session, view), seen, [self.prompt], **_PLAY
-        )
+        self.view.change(self._prompt_view, seen, [self.prompt], **_PLAY)
         for event in (self.send.click, self.typed.submit):
             on(event, do.send, [self.typed]).then(lambda: "", None, self.typed, **_QUIET)
         on(self.generate.click, do.generate, [self.seed])
@@ -217,7 +219,7 @@ class _Page:
             return (*self._show(session, view), None, gr.update(visible=session.thinking))
 
         def stream(
-            session: Session, mode: str, temperature: float, top_p: float, top_k: float,
+            session: Session, mode: Mode, temperature: float, top_p: float, top_k: float,
             seed: float, most: float, request: gr.Request,
         ) -> Iterator[tuple[Any, Answer | None]]:  # fmt: skip
             generation = GenerationConfig(
@@ -225,7 +227,7 @@ class _Page:
                 seed=int(seed or 0), max_new_tokens=int(most or 1),
             )  # fmt: skip
             visitor = request.session_hash or ""
-            for shown, answer in do.stream(session, mode == CONSTRAINED, generation, visitor):
+            for shown, answer in do.stream(session, mode, generation, visitor):
                 yield views.answer_view(shown), answer
 
         def record(session: Session, view: str, answer: Answer | None) -> Any:
@@ -281,10 +283,13 @@ class _Page:
         return (
             session,
             views.board_view(session),
-            views.prompt_view(session, view),
+            self._prompt_view(session, view),
             views.answer_view(session),
             views.history_view(session),
         )
+
+    def _prompt_view(self, session: Session, view: str) -> dict[str, Any]:
+        return views.prompt_view(session, view, session.seen(view, self.handlers.tokenizer))
 
 
 def _problem(text: str) -> Any:

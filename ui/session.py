@@ -59,6 +59,16 @@ class Session:
             return self.with_episode(getattr(self.episode, action)(), tokenizer)
         return self.with_episode(self.episode.act(int(action), prompt=self.sent), tokenizer)
 
+    def seen(self, view: str, tokenizer: Callable[[str], Any]) -> Prompt | None:
+        """The prompt that a view shows: what was or is sent, or what a trainer reads of it."""
+        if view != "training":
+            return self.episode.turns[self.look - 1].prompt if self.look else self.prompt
+        if self.prompt is None:
+            return None
+        turns = self.look or len(self.episode.turns)
+        episode = self.episode.undo(len(self.episode.turns) - turns)
+        return episode.prompt(tokenizer(self.model), training=True)
+
     @property
     def sent(self) -> Prompt | None:
         """The prompt that an answer given now answers."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from envs.sokoban.drawing import DARK
 from ui.components import asset
 
 _SANS = [
@@ -35,8 +36,14 @@ def launch_options() -> dict[str, Any]:
     )
     return {
         "theme": theme,
-        "css": asset("style.css"),
+        "css": asset("style.css") + _tiles(),
         "run_history": False,  # it would keep every prompt of a visitor in the browser
         "share": False,
         "footer_links": [],
     }
+
+
+def _tiles() -> str:
+    """The board's dark palette; its light one is what the picture falls back on."""
+    colours = "; ".join(f"{name}: {colour}" for name, colour in DARK.items())
+    return f".dark {{ {colours} }}\n"

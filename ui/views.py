@@ -52,8 +52,9 @@ def board_view(session: Session) -> dict[str, Any]:
     kind, banner = _banner(session)
     return {
         "svg": svg(board, title=episode.level.title or "Sokoban board"),
-        "label": f"Sokoban board, {board.rows} rows, {board.columns} columns. Player in row "
-        f"{row + 1}, column {column + 1}. {board.boxes_on_target} of {board.boxes} boxes on target.",
+        "label": f"Sokoban board, {board.rows} rows, {board.columns} columns. "
+        f"Player in row {row + 1}, column {column + 1}. "
+        f"{board.boxes_on_target} of {board.boxes} boxes on target.",
         "facts": facts,
         "banner": banner,
         "kind": kind,
@@ -63,9 +64,21 @@ def board_view(session: Session) -> dict[str, Any]:
             *(["undo", "reset"] if episode.turns else []),
             *(["redo"] if episode.undone else []),
         ],
+        "odds": _odds(session),
         "step": len(episode.turns),
         "serial": session.serial,
     }
+
+
+def _odds(session: Session) -> list[list[Any]]:
+    """[action, probability, chosen] as the model saw them when it answered last."""
+    turn = _answered(session)
+    reply = session.live or (turn.reply if turn else None)
+    if reply is None:
+        return []
+    names = session.episode.config.action_lookup or {}
+    chosen = names.get(turn.action) if turn and not session.live else None
+    return [[name, p, name == chosen] for name, p in reply.action_probabilities.items()]
 
 
 def _banner(session: Session) -> tuple[str, str]:
@@ -93,10 +106,8 @@ def signed(number: float) -> str:
 # -- the prompt
 
 
-def prompt_view(session: Session, view: str) -> dict[str, Any]:
-    """The prompt in one of `VIEWS`, for now or for the turn that is looked at."""
-    turn = session.episode.turns[session.look - 1] if session.look else None
-    prompt = turn.prompt if turn else session.prompt
+def prompt_view(session: Session, view: str, prompt: Prompt | None) -> dict[str, Any]:
+    """`prompt` in one of `VIEWS`, for now or for the turn that is looked at."""
     shown = {
         "kind": view,
         "text": prompt.text if prompt else "",
@@ -111,13 +122,13 @@ def prompt_view(session: Session, view: str) -> dict[str, Any]:
         return shown | _messages(session)
     if prompt is None:
         missing = "No prompt was rendered for this turn: no chat template was at hand then."
-        problem = missing if turn else session.refusal or "The chat template is loading …"
-        return shown | {"notes": [["error" if turn or session.refusal else "wait", problem]]}
+        problem = missing if session.look else session.refusal
+        note = ["error", problem] if problem else ["wait", "The chat template is loading …"]
+        return shown | {"notes": [note]}
     blocks = _chunks(_token_parts(prompt) if view == "tokens" else _text_parts(prompt))
-    before = _before(session)
     return shown | {
         "blocks": blocks,
-        "stats": _stats(prompt, before),
+        "stats": _stats(prompt, _before(session) if view != "training" else None),
         "notes": _notes(prompt, session, view),
     }
 
@@ -137,14 +148,14 @@ def _stats(prompt: Prompt, before: Prompt | None) -> list[str]:
 
 def _notes(prompt: Prompt, session: Session, view: str) -> list[list[str]]:
     notes = []
-    if session.look:
+    if view == "training":
+        notes.append(["look", "The training view: what a trainer reads, not what is sent."])
+    elif session.look:
         notes.append(["look", f"This is what was sent at turn {session.look}."])
     elif session.episode.over:
         notes.append(
             ["over", "The episode is over and nothing more is sent: this is what it trains on."]
         )
-    elif view == "training":
-        notes.append(["look", "The training view: what a trainer reads, not what is sent."])
     for change in prompt.changes:
         whose = f"turn {change.turn}: " if change.turn else ""
         lost = repr(change.lost if len(change.lost) < 60 else change.lost[:59] + "…")
@@ -279,7 +290,7 @@ def _answered(session: Session) -> Turn | None:
 
 def _live(session: Session, reply: Reply) -> dict[str, Any]:
     words = {
-        None: "answering …",
+        None: f"waiting, {reply.place} before you" if reply.place else "answering …",
         "stopped": "stopped: nothing was recorded",
         "error": "failed: nothing was recorded",
     }
@@ -299,11 +310,18 @@ def _details(turn: Turn) -> list[list[str]]:
     if turn.problem or turn.note:
         details.append(["Why", turn.problem or turn.note or ""])
     details.append(["Reward", signed(turn.reward)])
-    reply = turn.reply or {}
-    if reply.get("token_ids"):
-        tokens, seconds = len(reply["token_ids"]), reply.get("seconds") or 0.0
-        details.append(["Made", f"{tokens} tokens in {seconds:.1f} s"])
-    return details
+    return details + (_made(turn.reply) if turn.reply else [])
+
+
+def _made(reply: Reply) -> list[list[str]]:
+    """What the model's work took."""
+    if not reply.prompt_tokens or not (reply.token_ids or reply.action_log_probabilities):
+        return []
+    took = f"{len(reply.token_ids)} tokens in {reply.seconds:.2f} s"
+    made = [["Made", took], ["Reused", f"{reply.reused_tokens:,} of {reply.prompt_tokens:,}"]]
+    if reply.finish_reason:
+        made.append(["Ended by", reply.finish_reason])
+    return made
 
 
 # -- the history

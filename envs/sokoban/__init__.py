@@ -4,7 +4,9 @@
 `gym.make` where the old gym is installed.
 """
 
+import contextlib
 import importlib.util
+import io
 
 import gymnasium
 
@@ -22,7 +24,9 @@ ENV_ID = "PromptPlayground/Sokoban-v0"
 if ENV_ID not in gymnasium.registry:
     gymnasium.register(ENV_ID, entry_point="envs.sokoban.env:SokobanEnv")
 if importlib.util.find_spec("gym") is not None:
-    from envs.sokoban.old_gym import register
+    # Importing old gym prints a notice, which whoever plays here can do nothing about.
+    with contextlib.redirect_stderr(io.StringIO()):
+        from envs.sokoban.old_gym import register
 
     register(ENV_ID)
 
@@ -34,8 +38,8 @@ __all__ = [
     "Level",
     "LevelError",
     "Outcome",
-    "Solution",
     "SokobanEnv",
+    "Solution",
     "Vocabulary",
     "VocabularyError",
     "as_level",

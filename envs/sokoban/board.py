@@ -30,7 +30,7 @@ _WITH_BOX = (None, BOX, BOX_ON_TARGET, None, None, None, None, None)
 class Board(NamedTuple):
     """A position: where walls, floor, targets, boxes and the player are.
 
-    `cells` holds the rows one after another, each followed by one EDGE, so the cell (row, column) is
+    `cells` holds the rows one after another, each followed by one EDGE: the cell (row, column) is
     `cells[row * stride + column]` with `stride = columns + 1`. Make one with `Board.from_rows`.
     """
 

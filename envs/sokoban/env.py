@@ -107,7 +107,7 @@ class SokobanEnv(gym.Env[Any, int]):
         self.level = None if level is None else as_level(level)
         self._level_seed = seed
         rows, columns = (size, size) if isinstance(size, int) else size
-        self._generator_arguments = {"rows": rows, "columns": columns, "boxes": boxes}
+        self._sizes = (rows, columns, boxes)
         if self.level is not None:
             rows, columns = self.level.board.rows, self.level.board.columns
         self.max_steps = max_steps
@@ -162,7 +162,7 @@ class SokobanEnv(gym.Env[Any, int]):
             seed = self._level_seed
         if seed is None:
             seed = int(self.np_random.integers(2**31))
-        return generate_level(seed, **self._generator_arguments)
+        return generate_level(seed, *self._sizes)
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step; see Rewards, Episode End and Info.

@@ -79,7 +79,7 @@ def check_board(board: Board, *, where: str = "", first_line: int = 1) -> None:
 
 
 def _count(number: int, noun: str) -> str:
-    """"1 box", "2 boxes", "0 targets"; a sign in brackets after the noun stays where it is."""
+    """ "1 box", "2 boxes", "0 targets"; a sign in brackets after the noun stays where it is."""
     word, _, sign = noun.partition(" ")
     plural = "" if number == 1 else "es" if word == "box" else "s"
     return f"{number} {word}{plural} {sign}".rstrip()

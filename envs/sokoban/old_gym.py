@@ -13,7 +13,7 @@ from gymnasium import spaces
 from envs.sokoban.env import SokobanEnv
 
 
-class OldGymSokoban(gym.Env):  # type: ignore[misc]
+class OldGymSokoban(gym.Env):
     """`SokobanEnv`, with gym 0.26's base class and spaces; see there for what it does."""
 
     metadata = SokobanEnv.metadata

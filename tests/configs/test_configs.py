@@ -48,7 +48,11 @@ def test_the_vocabularies_differ(config):
     ("yaml", "line", "what"),
     [
         ("env_instruction: a\ngrid_vocb: {}", 2, "Did you mean grid_vocab?"),
-        ("env_instruction: a\nzebra: 1", 2, "zebra is not a known key. Known keys: env_instruction"),
+        (
+            "env_instruction: a\nzebra: 1",
+            2,
+            "zebra is not a known key. Known keys: env_instruction",
+        ),
         ("grid_vocab: {}", 1, "env_instruction is missing"),
         ("env_instruction: 3", 1, "env_instruction is 3, but input should be a valid string"),
         ("env_instruction: a\nmax_tokens: many", 2, "max_tokens is 'many'"),

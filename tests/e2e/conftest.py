@@ -1,4 +1,4 @@
-"""The page as a visitor meets it: the real `app.py` in a process of its own, and a real Chromium."""
+"""The page as a visitor meets it: the real `app.py` as a process, and a real Chromium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A visitor plays, types, lets the model answer, edits, saves; the prompt is exact all the while."""
+"""A visitor plays, types, lets the model answer, edits, saves; the prompt is exact throughout."""
 
 import json
 import re
@@ -60,7 +60,12 @@ def test_fast_keys_are_all_played_in_order(page: Page):
     expect(page.locator(".pp-banner")).to_have_text("Solved in 4 turns.")
     rows = page.locator("#pp-history tbody tr")
     expect(rows).to_have_count(4)
-    assert [row.split("\t")[1] for row in rows.all_inner_texts()] == ["Down", "Right", "Right", "Up"]
+    assert [row.split("\t")[1] for row in rows.all_inner_texts()] == [
+        "Down",
+        "Right",
+        "Right",
+        "Up",
+    ]
     page.keyboard.press("ArrowUp")  # the episode is over: nothing happens, and undo still works
     page.keyboard.press("u")
     turn(page, 4)
@@ -91,7 +96,7 @@ def test_hostile_text_is_shown_as_it_is(page: Page, text: str):
         arg=f"<answer>{text}",
     )
     visible = shown(page)
-    page.get_by_role("button", name="Copy", exact=True).click()
+    page.locator("#pp-prompt button[data-do=copy]").click()
     expect(page.locator(".pp-said")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == visible
     with page.expect_download() as download:
@@ -114,7 +119,7 @@ def test_the_model_moves(page: Page):
     page.get_by_role("button", name="Model move").click()
     turn(page, 2, timeout=120_000)
     row = page.locator("#pp-history tbody tr").inner_text().split("\t")
-    assert row[5:] == ["valid", "SmolLM2 135M Instruct, legal actions only"]
+    assert row[5:] == ["valid", "SmolLM2 135M Instruct, legal answer"]
     assert shown(page) == rendered("--moves", row[1][0])
     page.locator("#pp-history tbody tr").click()
     expect(page.locator(".pp-banner")).to_contain_text("Looking back at turn 1")
@@ -160,7 +165,9 @@ def test_a_bad_config_edit_keeps_the_last_good_one(page: Page):
     page.keyboard.press("Control+End")
     page.keyboard.insert_text("\nmax_tokns: 5")
     problem = page.locator("#pp-config-problem textarea")
-    expect(problem).to_have_value(re.compile("max_tokns is not a known key. Did you mean max_tokens"))
+    expect(problem).to_have_value(
+        re.compile("max_tokns is not a known key. Did you mean max_tokens")
+    )
     assert shown(page) == before
     for _ in "max_tokns: 5":
         page.keyboard.press("Backspace")

@@ -396,7 +396,7 @@ def test_characters_that_xml_cannot_hold_are_left_out():
 
 # --- any text at all -------------------------------------------------------------------------
 
-# Seconds for 20,000 characters. Nearly all take less than 0.05, a thousand levels of three rows 0.1;
+# Seconds for 20,000 characters. Nearly all take less than 0.05, a thousand small levels 0.1;
 # the rest is for busy machines. What takes more than linear time takes far longer than this.
 LOADS_WITHIN = 0.3
 PIECES = st.one_of(

@@ -70,7 +70,17 @@ def test_mistakes_are_said_without_a_traceback(arguments, problem):
 
 def test_run_random_and_save(tmp_path):
     file = tmp_path / "episode.json"
-    arguments = ["run", "--agent", "random", "--turns", "5", "--agent-seed", "3", "--save", str(file)]
+    arguments = [
+        "run",
+        "--agent",
+        "random",
+        "--turns",
+        "5",
+        "--agent-seed",
+        "3",
+        "--save",
+        str(file),
+    ]
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
     assert "after 5 turns" in done.stdout.decode()

@@ -32,7 +32,9 @@ def test_the_guides_own_example(episode, tokenizer):
     assert (turn.reward, turn.action, turn.problem, turn.prompt) == (-0.1, 4, None, first)
     second = after.prompt(tokenizer)
     assert second.text.startswith(first.text)
-    assert "<answer>Right</answer><|im_end|><|im_start|>user\nReward:\n-0.1\n\nTurn 2:" in second.text
+    assert (
+        "<answer>Right</answer><|im_end|><|im_start|>user\nReward:\n-0.1\n\nTurn 2:" in second.text
+    )
     assert "#_PX#" in second.text
     assert "You have 99 actions left." in second.text
 
@@ -144,7 +146,11 @@ def test_a_seed_generates_a_level(config):
 @pytest.mark.parametrize(
     ("update", "error", "problem"),
     [
-        ({"action_lookup": {7: "Jump"}}, UserError, "action 7 .'Jump'. is not an action of Sokoban"),
+        (
+            {"action_lookup": {7: "Jump"}},
+            UserError,
+            "action 7 .'Jump'. is not an action of Sokoban",
+        ),
         ({"grid_vocab": {"#": "wall"}}, VocabularyError, "no symbol means empty"),
         ({"grid_vocab": {"#": "wall", "x": "wall"}}, VocabularyError, "both mean 'wall'"),
     ],

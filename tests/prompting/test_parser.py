@@ -34,7 +34,11 @@ def test_without_thinking(prompt_config, raw, action, canonical):
 @pytest.mark.parametrize(
     ("raw", "action", "canonical"),
     [
-        ("<think>go\nup</think>\n <answer>Up</answer>", 1, "<think>go\nup</think><answer>Up</answer>"),
+        (
+            "<think>go\nup</think>\n <answer>Up</answer>",
+            1,
+            "<think>go\nup</think><answer>Up</answer>",
+        ),
         ("<think></think><answer>Up</answer>", 1, "<think></think><answer>Up</answer>"),
         ("<think>a</think>b</think><answer>Up</answer>", 1, "<think>ab</think><answer>Up</answer>"),
         ("<answer>Up</answer>", None, "<think>INVALID</think><answer>INVALID</answer>"),

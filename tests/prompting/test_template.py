@@ -1,4 +1,4 @@
-"""Real chat templates' habits, each in a small template of our own: what is shown, kept, refused."""
+"""Habits of real chat templates, each in a small one of ours: what is shown, kept, refused."""
 
 import copy
 from pathlib import Path

@@ -5,6 +5,7 @@
 const picture = element.querySelector(".pp-picture");
 const board = element.querySelector(".pp-board");
 const status = element.querySelector(".pp-status");
+const odds = element.querySelector(".pp-odds");
 const banner = element.querySelector(".pp-banner");
 const KEYS = {
   ArrowUp: "1", ArrowDown: "2", ArrowLeft: "3", ArrowRight: "4",
@@ -38,6 +39,20 @@ function draw() {
       number.textContent = value;
       fact.append(number, " " + name);
       return fact;
+    }),
+  );
+  odds.replaceChildren(
+    ...view.odds.map(([name, probability, chosen]) => {
+      const row = document.createElement("div");
+      const label = document.createElement("span");
+      label.textContent = name;
+      const bar = document.createElement("i");
+      bar.style.setProperty("--p", probability);
+      const number = document.createElement("b");
+      number.textContent = `${(100 * probability).toFixed(1)} %`;
+      row.dataset.chosen = chosen ? "yes" : "no";
+      row.append(label, bar, number);
+      return row;
     }),
   );
   banner.textContent = view.banner;
