@@ -17,6 +17,7 @@ from configs.schema import PromptConfig
 from errors import UserError
 from prompting.formatter import ImagePart, opening_length
 from prompting.spans import Change, Span, clean, trace
+from prompting.tokens import control_tokens, tokenize
 
 
 class TemplateRefusal(UserError):
@@ -99,7 +100,7 @@ def render_prompt(
         offsets=offsets,
         spans=tuple(spans),
         changes=tuple(changes),
-        control=_control(getattr(tokenizer, "tokenizer", tokenizer), token_ids),
+        control=control_tokens(getattr(tokenizer, "tokenizer", tokenizer), token_ids),
         images=images,
     )
 
@@ -172,14 +173,4 @@ def _tokenize(
         # The processor puts as many placeholder tokens as an image has patches, so the ids are its.
         ids = tokenizer(text=[text], images=list(images), add_special_tokens=False)["input_ids"]
         return tuple(int(token) for token in ids[0]), ()
-    tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
-    with_offsets = bool(getattr(tokenizer, "is_fast", False))
-    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=with_offsets)
-    offsets = tuple((int(a), int(b)) for a, b in encoded.get("offset_mapping", ()))
-    return tuple(encoded["input_ids"]), offsets
-
-
-def _control(tokenizer: Any, token_ids: tuple[int, ...]) -> tuple[int, ...]:
-    known = set(getattr(tokenizer, "all_special_ids", ()))
-    known |= set(getattr(tokenizer, "added_tokens_decoder", ()))
-    return tuple(index for index, token in enumerate(token_ids) if token in known)
+    return tokenize(getattr(tokenizer, "tokenizer", tokenizer), text)

@@ -68,7 +68,7 @@ def generate_level(
         _range("pushes", pushes),
         _range("moves", moves),
     )
-    drafted = draft(request) if _has_room(request) else None
+    drafted = draft(request) if _conceivable(request) else None
     if drafted is None:
         raise _not_found(request)
     return _level(request, drafted)
@@ -99,9 +99,15 @@ def _range(name: str, value: Range | None) -> Range | None:
     return low, high
 
 
-def _has_room(request: Request) -> bool:
-    """A push takes three cells in line, each box and the player theirs, and one target is free."""
+def _conceivable(request: Request) -> bool:
+    """Whether it is worth a try.
+
+    A push takes three cells in line, and is a move too; each box, the player and a target that is
+    free take a cell.
+    """
     rows, columns = request.rows - 2, request.columns - 2
+    if request.pushes and request.moves and request.pushes[0] > request.moves[1]:
+        return False
     return max(rows, columns) >= 3 and rows * columns >= request.boxes + 2
 
 

@@ -46,19 +46,27 @@ def check(level: Level, rows: int, columns: int, boxes: int) -> None:
     assert board.solved
 
 
-SIZES = [(6, 6, 1), (6, 6, 2), (7, 9, 2), (10, 10, 3), (10, 10, 4), (13, 13, 5), (20, 20, 8)]
-
-
-@pytest.mark.parametrize(("rows", "columns", "boxes"), SIZES)
-def test_every_level(rows, columns, boxes):
+@pytest.mark.parametrize(
+    ("rows", "columns", "boxes", "seeds"),
+    [
+        (6, 6, 1, 200),
+        (6, 6, 2, 100),
+        (7, 9, 2, 50),
+        (10, 10, 3, 30),
+        (10, 10, 4, 30),
+        (13, 13, 5, 20),
+        (20, 20, 8, 8),
+    ],
+)
+def test_every_level(rows, columns, boxes, seeds):
     boards = set()
-    for seed in range(40):
+    for seed in range(seeds):
         level = generate_level(seed, rows, columns, boxes)
         check(level, rows, columns, boxes)
         assert level.board.boxes_on_target == 0
         assert sum(letter.isupper() for letter in level.solution) >= 2 * boxes - 1
         boards.add(level.board.cells)
-    assert len(boards) > 35
+    assert len(boards) > 0.9 * seeds
 
 
 @settings(max_examples=60, deadline=None, database=None, derandomize=True)
@@ -94,9 +102,9 @@ def test_boxes_start_on_targets_only_where_they_must(rows, columns, boxes):
 )
 def test_no_filler(rows, columns, boxes, moves):
     needed = []
-    for seed in range(25):
+    for seed in range(15):
         level = generate_level(seed, rows, columns, boxes)
-        solution = solve(level, optimize="moves", max_states=5_000, seconds=None)
+        solution = solve(level, optimize="moves", max_states=4_000, seconds=None)
         # Where the fewest moves take long to prove they are many.
         needed.append(solution.moves if solution else len(level.solution))
     assert median(needed) >= moves
@@ -144,7 +152,19 @@ def digest(level: Level) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-PINNED = {}
+PINNED = {
+    (0, 6, 6, 1, ()): "2be1c990db1703cb",
+    (1, 6, 6, 2, ()): "10bffc893b299bc6",
+    (-5, 7, 9, 2, ()): "daad42079860c0a8",
+    (2**70, 10, 10, 3, ()): "22ae6bb9a631488d",
+    (7, 10, 10, 4, ()): "2a1e578dd6ebdd67",
+    (3, 13, 13, 5, ()): "8aa9580041db954b",
+    (4, 20, 20, 8, ()): "fcf609538b2e722a",
+    (5, 5, 5, 4, ()): "9e0fbf2899bdad24",
+    (6, 64, 64, 2, ()): "36a6dc672b1e50e3",
+    (8, 10, 10, 4, (("pushes", (12, 16)),)): "0b7d7a29ac61ec3c",
+    (9, 8, 8, 2, (("moves", (15, 25)),)): "3a5ab9a542f69046",
+}
 
 
 @pytest.mark.parametrize("arguments", PINNED)
