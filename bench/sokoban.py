@@ -14,6 +14,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -98,16 +99,17 @@ def gym_sokoban() -> Generate | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            import numpy as np
-            from gym_sokoban.envs.room_utils import generate_room
+            rooms = import_module("gym_sokoban.envs.room_utils")
         except ImportError:
             return None
+    import numpy as np
 
     def generate(seed: int, size: int, boxes: int) -> Board:
         random.seed(seed)
         np.random.seed(seed)
-        made = generate_room(dim=(size, size), num_steps=int(1.7 * 2 * size), num_boxes=boxes)
-        return gym_board(made[0], made[1])
+        steps = int(1.7 * 2 * size)
+        structure, state, _ = rooms.generate_room((size, size), num_steps=steps, num_boxes=boxes)
+        return gym_board(structure, state)
 
     return generate
 
@@ -165,7 +167,7 @@ def ninth(values: Sequence[float]) -> float:
 
 
 def row(name: str, by: str, *figures: object) -> None:
-    print(f"{name:26}{by:12}" + "".join(f"{figure!s:>14}" for figure in figures), flush=True)
+    print(f"{name:26}{by:12}" + "".join(f"{figure!s:>18}" for figure in figures), flush=True)
 
 
 if __name__ == "__main__":

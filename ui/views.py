@@ -163,12 +163,8 @@ def _notes(prompt: Prompt, session: Session, view: str) -> list[list[str]]:
         notes.append(["warn", f"{whose}the chat template {what} {lost} ({change.kind})"])
     inside = sum(1 for _, _, _, mark, _ in _text_parts(prompt) if mark == "foreign")
     if inside:
-        notes.append(
-            [
-                "warn",
-                f"{inside} control tokens stand inside a content, as if the template wrote them.",
-            ]
-        )
+        tokens = "1 control token stands" if inside == 1 else f"{inside} control tokens stand"
+        notes.append(["warn", f"{tokens} inside a content, as if the template had written it."])
     return notes
 
 

@@ -55,14 +55,17 @@ class Draft(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """A room with targets, the farthest that its boxes could be pulled, and who may fit."""
+    """A room with targets, and the farthest that its boxes could be pulled.
+
+    `late` says that most of the work allowed had gone before it.
+    """
 
     maze: Maze
     farthest: Position
     late: bool
 
     def fits(self, position: Position) -> bool:
-        """Whether no box is on a target; where that has long been tried in vain, any position."""
+        """Whether no box is on a target; late, where that was in vain, any position fits."""
         return self.late or not position.boxes & self.maze.targets
 
 

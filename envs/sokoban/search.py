@@ -174,6 +174,8 @@ def search(
     first = bounds[boxes]
     if first is None:
         return Found(None, complete=True)
+    if most is not None and first.pushes > most:
+        return Found(None, complete=False)
     root = _Node(0, None, (0, 0))
     cheapest = {(boxes, player): root}
     lowest = first.pushes

@@ -56,15 +56,9 @@ def test_the_kept_tokenizer_equals_the_file_s_own(tmp_path, monkeypatch):
             kept = loaded(text, add_special_tokens=False, return_offsets_mapping=True)
             assert kept == ids
             assert loaded.decode(kept["input_ids"]) == own.decode(ids["input_ids"])
-    assert list(tmp_path.rglob("tokenizer.json"))
-
-
-def test_a_damaged_copy_is_converted_again(tmp_path, monkeypatch, tokenizer):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    load_converted_tokenizer(packaged_file())
     (copy,) = tmp_path.rglob("tokenizer.json")
-    copy.write_text("{")
-    assert load_converted_tokenizer(packaged_file()).get_vocab() == tokenizer.get_vocab()
+    copy.write_text("{")  # a damaged copy is converted again
+    assert load_converted_tokenizer(packaged_file()).get_vocab() == own.get_vocab()
     assert copy.stat().st_size > 1000
 
 

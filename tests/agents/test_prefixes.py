@@ -1,5 +1,7 @@
 """Reuse changes the time and nothing else: every answer equals that of a model that forgot all."""
 
+import itertools
+
 import pytest
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -17,8 +19,8 @@ def walk(make_prompt, prompt_config):
     """Prompts as an episode brings them: on, undo, another config, a thought, back and on."""
     other = prompt_config.model_copy(update={"system_prompt": "You are a Sokoban player."})
     think = prompt_config.model_copy(update={"enable_think": True})
-    walked = [(n, prompt_config) for n in (1, 2, 3, 2, 2, 8, 3)]
-    walked += [(3, other), (8, prompt_config), (4, other), (4, think), (9, prompt_config)]
+    walked = [(n, prompt_config) for n in (1, 2, 3, 2, 2, 6, 3)]
+    walked += [(3, other), (6, prompt_config), (4, other), (3, think), (7, prompt_config)]
     return [(config, make_prompt(turns, config)) for turns, config in walked]
 
 
@@ -41,28 +43,30 @@ def check_walk(forgetful, mindful, walk, last, mode="free"):
         yield reused
 
 
-@pytest.mark.parametrize("mode", ["free", "grammar", "choice"])
-@pytest.mark.parametrize("limit", [0, 100_000, 2**30])
+@pytest.mark.parametrize(
+    ("mode", "limit"),
+    [("free", 2**30), ("grammar", 2**30), ("choice", 2**30), ("free", 1_500_000)],
+)
 def test_reuse_changes_nothing(tokenizer, tiny_llama, walk, last, mode, limit):
     forgetful = LocalModel(tokenizer, tiny_llama(), "forgetful", cache_bytes=0)
     mindful = LocalModel(tokenizer, tiny_llama(), "mindful", cache_bytes=limit)
     reused = [r.reused_tokens for r in check_walk(forgetful, mindful, walk, last, mode)]
     assert mindful.prefixes.nbytes() <= limit
-    assert (sum(reused) > 0) == (limit == 2**30)
+    assert sum(reused) > 0
 
 
 @pytest.mark.model
 def test_reuse_changes_nothing_with_the_real_model(model, walk, last):
     forgetful = LocalModel(model.tokenizer, model.model, "forgetful", cache_bytes=0)
     mindful = LocalModel(model.tokenizer, model.model, "mindful")
-    replies = list(check_walk(forgetful, mindful, walk[1:6], last))
+    replies = list(check_walk(forgetful, mindful, walk[1:4], last))
     assert all(reply.reused_tokens > 250 for reply in replies[1:])
 
 
 @pytest.mark.model
 def test_the_logits_are_those_of_a_whole_pass(model, walk):
     store = PrefixStore(model.model, 2**30)
-    for _, prompt in walk[:4]:
+    for _, prompt in walk[1:4]:
         tokens = list(prompt.token_ids)
         prefix = store.take(tokens)
         logits = prefix.extend(tokens[len(prefix) :])
@@ -77,7 +81,7 @@ def test_an_episode_reuses_all_but_the_new_turn(tiny, make_prompt, prompt_config
     for turns in range(1, 6):
         reply = last(agent.respond(make_prompt(turns)))
         sizes.append((reply.prompt_tokens, reply.reused_tokens))
-    for (before, _), (_, reused) in zip(sizes, sizes[1:], strict=False):
+    for (before, _), (_, reused) in itertools.pairwise(sizes):
         assert reused >= before - 1
 
 

@@ -1,0 +1,106 @@
+"""How long a model's turn takes on 5x5 boards, with and without what earlier turns left behind.
+
+    python -m bench.model [--model NAME] [--turns 2 50] [--runs 3]
+
+Everything is measured in one run, so that the ratios hold on a busy machine too. A turn with reuse
+follows the turn before it, as in a game; without, the model has forgotten everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from agents import Mode, Reply, load_model
+from agents.local_model import LocalModel
+from configs import GenerationConfig, PromptConfig, load_config
+from prompting import Prompt, format_messages, render_prompt
+
+# A walk to and fro that never ends the game.
+STATES = [
+    "#####\n#__O#\n#P_X#\n#___#\n#####",
+    "#####\n#__O#\n#_PX#\n#___#\n#####",
+]
+MOVES = ["Right", "Left"]
+
+# What is compared: an answer of four tokens as the model likes, a legal one, and a scored choice.
+MODES: tuple[Mode, ...] = ("free", "grammar", "choice")
+
+
+def main() -> None:
+    options = _options()
+    config = load_config().prompt
+    mindful = load_model(options.model)
+    forgetful = LocalModel(mindful.tokenizer, mindful.model, "forgetful", cache_bytes=0)
+    print("turn  tokens  mode      without reuse      with reuse   times faster")
+    costs: dict[tuple[int, Mode], float] = {}
+    for turn in options.turns:
+        prompt = _prompt(turn, mindful.tokenizer, config)
+        before = _prompt(turn - 1, mindful.tokenizer, config)
+        for mode in MODES:
+            slow = _answer(forgetful, config, prompt, mode).seconds
+            fast = _median(mindful, config, before, prompt, mode, options.runs)
+            costs[turn, mode] = fast
+            print(
+                f"{turn:4}  {len(prompt.token_ids):6}  {mode:8} {slow:13.2f} s {fast:13.2f} s"
+                f" {slow / fast:13.1f}"
+            )
+    first, last = options.turns[0], options.turns[-1]
+    for mode in MODES:
+        print(
+            f"{mode}: turn {last} costs {costs[last, mode] / costs[first, mode]:.1f} x turn {first}"
+        )
+
+
+def _options() -> Any:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--model", default="smollm2-135m")
+    parser.add_argument("--turns", type=int, nargs="+", default=[2, 50])
+    parser.add_argument("--runs", type=int, default=3, help="how often a turn with reuse is timed")
+    return parser.parse_args()
+
+
+def _prompt(turn: int, tokenizer: Any, config: PromptConfig) -> Prompt:
+    """The prompt of turn number `turn`, all turns before it answered."""
+    history: list[dict[str, Any]] = [
+        {
+            "state": STATES[n % 2],
+            "actions_left": config.max_actions_per_traj - n,
+            "llm_response": f"<answer>{MOVES[n % 2]}</answer>",
+            "reward": -0.1,
+        }
+        for n in range(turn)
+    ]
+    del history[-1]["llm_response"], history[-1]["reward"]
+    return render_prompt(format_messages(config, history), tokenizer, config)
+
+
+def _median(
+    model: LocalModel, config: PromptConfig, before: Prompt, prompt: Prompt, mode: Mode, runs: int
+) -> float:
+    """Median seconds of the turn, each time right after the turn before."""
+    times = []
+    for _ in range(runs):
+        _answer(model, config, before, mode)
+        reply = _answer(model, config, prompt, mode)
+        assert reply.reused_tokens >= len(before.token_ids) - 1, "the turn before was not reused"
+        times.append(reply.seconds)
+    return statistics.median(times)
+
+
+def _answer(model: LocalModel, config: PromptConfig, prompt: Prompt, mode: Mode) -> Reply:
+    generation = GenerationConfig(temperature=0, max_new_tokens=4)
+    agent = model.agent(config, mode=mode, generation=generation, stop_at_closing_tag=False)
+    *_, reply = agent.respond(prompt)
+    if reply.error:
+        raise SystemExit(reply.error)
+    return reply
+
+
+if __name__ == "__main__":
+    main()
