@@ -37,6 +37,24 @@ from prompting import (
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What a turn did to the level, by the solver.
+
+    Attributes:
+        pushes_before, pushes_after: the fewest pushes left; None where no solution is known.
+        optimal: the turn wasted no push (walking never does); None where that is unknown.
+        fatal: the level could be solved before the turn, and cannot be after it.
+        reason: why the level cannot be solved after the turn, in words; else empty.
+    """
+
+    pushes_before: int | None
+    pushes_after: int | None
+    optimal: bool | None
+    fatal: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Turn:
     """One decision: what was shown, what came back, what it did, and the very prompt that was sent.
 
@@ -49,6 +67,7 @@ class Turn:
         after: the environment's state after the action.
         prompt: the prompt that was answered; None where no tokenizer was at hand.
         reply: what the agent said of its answer (sampled ids, finish reason, seconds, …).
+        verdict: what it did to the level, where the referee was asked.
     """
 
     state: str
@@ -63,6 +82,7 @@ class Turn:
     by: str = "person"
     prompt: Prompt | None = None
     reply: Reply | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)

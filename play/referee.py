@@ -1,77 +1,86 @@
 """What each turn did to the level: optimal pushes left before and after, and the fatal move.
 
 The solver judges a board once and remembers; a board that it cannot judge in its time is left
-unjudged, never guessed. It is far too slow for a key press, so whoever shows verdicts asks for them
-after the move is on the screen.
+unjudged, never guessed. It is too slow for a key press, so whoever shows verdicts asks for them
+after the move is on the screen, and `carry` takes only what is known already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Lock
 
 from envs.sokoban import Board, Solution, is_deadlocked, solve
-from play.episode import Episode
+from play.episode import Episode, Verdict
 
 SECONDS = 1.0  # for one board; nearly all of usual size take a few thousandths
+_MOST_KEPT = 20_000
 
 _REASONS = {
     "dead square": "a box stands where no push can bring it to a target",
-    "freeze": "boxes hold one another off their targets for good",
+    "freeze": "a box off its target can never move again",
 }
 
+_kept: dict[Board, Solution] = {}
+_lock = Lock()
 
-@lru_cache(maxsize=4096)
+
 def judge(board: Board) -> Solution:
     """The solver's answer for one board: a solution, a proof that there is none, or "not_found"."""
-    return solve(board, seconds=SECONDS)
+    known = _kept.get(board)
+    if known is None:
+        known = solve(board, seconds=SECONDS)
+        with _lock:
+            if len(_kept) >= _MOST_KEPT:
+                del _kept[next(iter(_kept))]
+            _kept[board] = known
+    return known
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What one turn did, or with `before` and `after` equal what the board is like now.
-
-    Attributes:
-        before, after: the optimal pushes left; None where there is no solution or none was found.
-        optimal: no sequence of pushes that begins otherwise is shorter; None where unknown.
-        fatal: the level could be solved before the turn, and cannot be after it.
-        lost: the level cannot be solved after the turn.
-        reason: why it is lost, in words; empty otherwise.
-    """
-
-    before: int | None
-    after: int | None
-    optimal: bool | None
-    fatal: bool
-    lost: bool
-    reason: str
+def verdicts(
+    episode: Episode, judged: Callable[[Board], Solution | None] = judge
+) -> list[Verdict | None]:
+    """One verdict for each turn; None where `judged` does not know one of its two boards."""
+    boards = [episode.level.board, *(turn.after.board for turn in episode.turns)]
+    found = [judged(board) for board in boards]
+    pushes = [0, *(turn.after.pushes for turn in episode.turns)]
+    steps = zip(found, found[1:], boards[1:], pushes, pushes[1:], strict=False)
+    return [
+        None if was is None or now is None else verdict(was, now, after, done > before)
+        for was, now, after, before, done in steps
+    ]
 
 
-def verdict(before: Board, after: Board) -> Verdict:
-    """Judge the step from one board to the next."""
-    was, now = judge(before), judge(after)
+def verdict(was: Solution, now: Solution, after: Board, pushed: bool) -> Verdict:
+    """What the step from a board judged `was` to one judged `now` did."""
     lost = now.status == "unsolvable"
-    left_before = was.pushes if was else None
-    left_after = now.pushes if now else None
     optimal: bool | None = None
     if was and (now or lost):
-        pushed = before.cells != after.cells and _boxes(before) != _boxes(after)
         optimal = not lost and now.pushes == was.pushes - pushed
     return Verdict(
-        left_before, left_after, optimal, bool(was) and lost, lost, _reason(after) if lost else ""
+        pushes_before=was.pushes if was else None,
+        pushes_after=now.pushes if now else None,
+        optimal=optimal,
+        fatal=bool(was) and lost,
+        reason=reason(after) if lost else "",
     )
 
 
-def verdicts(episode: Episode) -> list[Verdict]:
-    """One for each turn of the episode, in order."""
-    boards = [episode.level.board, *(turn.after.board for turn in episode.turns)]
-    return [verdict(before, after) for before, after in zip(boards, boards[1:], strict=False)]
+def carry(episode: Episode) -> Episode:
+    """The episode with the verdicts that are known already on its turns; nothing is computed."""
+    known = verdicts(episode, _kept.get)
+    turns = tuple(
+        replace(turn, verdict=found or turn.verdict)
+        for turn, found in zip(episode.turns, known, strict=True)
+    )
+    return replace(episode, turns=turns)
 
 
-def fatal_turn(judged: Sequence[Verdict]) -> int | None:
+def fatal_turn(episode: Episode) -> int | None:
     """The number of the turn, from 1, that made the level unsolvable; None where none did."""
-    return next((number for number, each in enumerate(judged, start=1) if each.fatal), None)
+    found = enumerate(verdicts(episode), start=1)
+    return next((number for number, each in found if each is not None and each.fatal), None)
 
 
 def hint(board: Board) -> int | None:
@@ -80,11 +89,8 @@ def hint(board: Board) -> int | None:
     return "udlr".index(lurd[0].lower()) + 1 if lurd else None
 
 
-def _boxes(board: Board) -> tuple[int, ...]:
-    return tuple(i for i, cell in enumerate(board.cells) if cell in (3, 4))
-
-
-def _reason(board: Board) -> str:
+def reason(board: Board) -> str:
+    """Why a board that cannot be solved cannot be, in words."""
     deadlock = is_deadlocked(board)
     if deadlock is None:
         return "no way of pushing the boxes onto the targets is left"

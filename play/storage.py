@@ -18,7 +18,7 @@ from agents import Reply
 from configs.schema import PromptConfig
 from envs.sokoban import Level, SokobanEnv, format_xsb, parse_level
 from errors import UserError
-from play.episode import Episode, Turn, check_fits
+from play.episode import Episode, Turn, Verdict, check_fits
 from prompting import Change, Prompt, Span
 from prompting.formatter import Origin
 
@@ -62,6 +62,7 @@ class _TurnRecord(_Record):
     by: str = "person"
     prompt: _PromptRecord | None = None
     reply: Reply | None = None
+    verdict: Verdict | None = None
 
 
 class _File(_Record):
@@ -131,8 +132,9 @@ def _turn_records(turns: Iterable[Turn]) -> Iterable[dict[str, Any]]:
                 for name in _PromptRecord.model_fields
             }
             before = turn.prompt
-        if turn.reply is not None:
-            data["reply"] = asdict(turn.reply)
+        for name in ("reply", "verdict"):
+            if getattr(turn, name) is not None:
+                data[name] = asdict(getattr(turn, name))
         yield data
 
 

@@ -17,7 +17,7 @@ from envs.sokoban.formats import format_xsb, parse_level, parse_levels
 from envs.sokoban.generator import generate_level
 from envs.sokoban.level import Level, LevelError
 from envs.sokoban.render import Vocabulary, VocabularyError
-from envs.sokoban.solver import Solution, solve
+from envs.sokoban.solver import Deadlock, Solution, is_deadlocked, solve
 
 ENV_ID = "PromptPlayground/Sokoban-v0"
 
@@ -34,6 +34,7 @@ __all__ = [
     "ACTION_NAMES",
     "ENV_ID",
     "Board",
+    "Deadlock",
     "EpisodeOver",
     "Level",
     "LevelError",
@@ -45,6 +46,7 @@ __all__ = [
     "as_level",
     "format_xsb",
     "generate_level",
+    "is_deadlocked",
     "parse_level",
     "parse_levels",
     "rgb",
