@@ -2,7 +2,7 @@
 
 Reading a GGUF file's vocabulary and weights takes transformers half a minute; reading its own
 format takes a second. So the converted files are kept in the user's cache folder, by the file's
-size and time and the versions of the libraries. Where they cannot be kept, they are converted each
+size and bytes and the versions of the libraries. Where they cannot be kept, they are converted each
 time; what is loaded is the same either way.
 """
 
@@ -17,6 +17,11 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+
+# How many conversions of one file name stay: each takes some hundred megabytes.
+_KEPT = 3
+_END = 2**20
 
 
 def load_converted_tokenizer(file: Path) -> Any:
@@ -98,9 +103,10 @@ def _new_folder(folder: Path) -> Iterator[Path]:
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    for other in folder.parent.parent.iterdir():
-        if other != folder.parent:  # of a file or of versions that are no more
-            shutil.rmtree(other, ignore_errors=True)
+    # Other files and other versions, of other environments, have theirs beside; the oldest go.
+    known = sorted(folder.parent.parent.iterdir(), key=lambda other: other.stat().st_mtime)
+    for other in known[:-_KEPT]:
+        shutil.rmtree(other, ignore_errors=True)
 
 
 def _cache_folder() -> Path:
@@ -109,8 +115,13 @@ def _cache_folder() -> Path:
 
 
 def _key(file: Path) -> str:
-    status = file.stat()
-    facts = [str(status.st_size), str(status.st_mtime_ns)]
+    """The same for equal files wherever they are installed: by size and both ends' bytes."""
+    size = file.stat().st_size
+    with file.open("rb") as opened:
+        ends = opened.read(_END)
+        opened.seek(max(0, size - _END))
+        ends += opened.read(_END)
+    facts = [str(size), hashlib.sha256(ends).hexdigest()]
     for library in ("transformers", "tokenizers", "gguf", "torch"):
         with contextlib.suppress(PackageNotFoundError):
             facts.append(f"{library} {version(library)}")

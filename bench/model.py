@@ -1,9 +1,10 @@
 """How long a model's turn takes on 5x5 boards, with and without what earlier turns left behind.
 
-    python -m bench.model [--model NAME] [--turns 2 50] [--runs 3]
+    python -m bench.model [--model NAME] [--turns 2 50] [--runs 3] [--threads N] [--processor-time]
 
-Everything is measured in one run, so that the ratios hold on a busy machine too. A turn with reuse
-follows the turn before it, as in a game; without, the model has forgotten everything.
+Everything is measured in one run. A turn with reuse follows the turn before it, as in a game;
+without, the model has forgotten everything. On a machine that others use, take one thread and the
+processor's time: the clock's, and threads that wait for each other, say more about the others.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import torch
 
 from agents import Mode, Reply, load_model
 from agents.local_model import LocalModel
@@ -34,6 +39,9 @@ MODES: tuple[Mode, ...] = ("free", "grammar", "choice")
 
 def main() -> None:
     options = _options()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    clock = time.process_time if options.processor_time else time.perf_counter
     config = load_config().prompt
     mindful = load_model(options.model)
     forgetful = LocalModel(mindful.tokenizer, mindful.model, "forgetful", cache_bytes=0)
@@ -43,8 +51,10 @@ def main() -> None:
         prompt = _prompt(turn, mindful.tokenizer, config)
         before = _prompt(turn - 1, mindful.tokenizer, config)
         for mode in MODES:
-            slow = _answer(forgetful, config, prompt, mode).seconds
-            fast = _median(mindful, config, before, prompt, mode, options.runs)
+            slow = _time(clock, forgetful, config, prompt, mode)
+            fast = statistics.median(
+                _time(clock, mindful, config, prompt, mode, before) for _ in range(options.runs)
+            )
             costs[turn, mode] = fast
             print(
                 f"{turn:4}  {len(prompt.token_ids):6}  {mode:8} {slow:13.2f} s {fast:13.2f} s"
@@ -61,6 +71,8 @@ def _options() -> Any:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--turns", type=int, nargs="+", default=[2, 50])
+    parser.add_argument("--threads", type=int, help="torch's threads; as torch has it")
+    parser.add_argument("--processor-time", action="store_true", help="seconds of the processor")
     parser.add_argument("--runs", type=int, default=3, help="how often a turn with reuse is timed")
     return parser.parse_args()
 
@@ -80,17 +92,23 @@ def _prompt(turn: int, tokenizer: Any, config: PromptConfig) -> Prompt:
     return render_prompt(format_messages(config, history), tokenizer, config)
 
 
-def _median(
-    model: LocalModel, config: PromptConfig, before: Prompt, prompt: Prompt, mode: Mode, runs: int
+def _time(
+    clock: Callable[[], float],
+    model: LocalModel,
+    config: PromptConfig,
+    prompt: Prompt,
+    mode: Mode,
+    before: Prompt | None = None,
 ) -> float:
-    """Median seconds of the turn, each time right after the turn before."""
-    times = []
-    for _ in range(runs):
+    """Seconds of one turn; right after the turn `before`, if that is given."""
+    if before is not None:
         _answer(model, config, before, mode)
-        reply = _answer(model, config, prompt, mode)
+    start = clock()
+    reply = _answer(model, config, prompt, mode)
+    seconds = clock() - start
+    if before is not None:
         assert reply.reused_tokens >= len(before.token_ids) - 1, "the turn before was not reused"
-        times.append(reply.seconds)
-    return statistics.median(times)
+    return seconds
 
 
 def _answer(model: LocalModel, config: PromptConfig, prompt: Prompt, mode: Mode) -> Reply:

@@ -57,7 +57,8 @@ def load_config(path: str | os.PathLike[str] = HERE / "playground.yaml") -> Play
         prompts=prompts,
         prompt_name=file.prompt,
         models=parse_config(_read(models_path), ModelsConfig, str(models_path)),
-        levels=levels,
+        # The level to start with comes first wherever levels are listed.
+        levels={file.level: levels[file.level], **levels},
         level=file.level,
         generator=file.generator,
     )

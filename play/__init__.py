@@ -1,6 +1,6 @@
 """The episode value and what is done with it: playing, saving, loading, the command line."""
 
-from play.episode import Episode, Turn
+from play.episode import Episode, Turn, Verdict
 from play.storage import EpisodeFileError, load_episode, save_episode
 
-__all__ = ["Episode", "EpisodeFileError", "Turn", "load_episode", "save_episode"]
+__all__ = ["Episode", "EpisodeFileError", "Turn", "Verdict", "load_episode", "save_episode"]

@@ -28,14 +28,19 @@ _lock = Lock()
 
 def judge(board: Board) -> Solution:
     """The solver's answer for one board: a solution, a proof that there is none, or "not_found"."""
-    known = _kept.get(board)
-    if known is None:
-        known = solve(board, seconds=SECONDS)
+    found = _kept.get(board)
+    if found is None:
+        found = solve(board, seconds=SECONDS)
         with _lock:
             if len(_kept) >= _MOST_KEPT:
                 del _kept[next(iter(_kept))]
-            _kept[board] = known
-    return known
+            _kept[board] = found
+    return found
+
+
+def known(board: Board) -> Solution | None:
+    """What `judge` found for a board before; None where it was not asked."""
+    return _kept.get(board)
 
 
 def verdicts(
@@ -69,17 +74,16 @@ def verdict(was: Solution, now: Solution, after: Board, pushed: bool) -> Verdict
 
 def carry(episode: Episode) -> Episode:
     """The episode with the verdicts that are known already on its turns; nothing is computed."""
-    known = verdicts(episode, _kept.get)
     turns = tuple(
         replace(turn, verdict=found or turn.verdict)
-        for turn, found in zip(episode.turns, known, strict=True)
+        for turn, found in zip(episode.turns, verdicts(episode, known), strict=True)
     )
     return replace(episode, turns=turns)
 
 
-def fatal_turn(episode: Episode) -> int | None:
+def fatal_turn(episode: Episode, judged: Callable[[Board], Solution | None] = judge) -> int | None:
     """The number of the turn, from 1, that made the level unsolvable; None where none did."""
-    found = enumerate(verdicts(episode), start=1)
+    found = enumerate(verdicts(episode, judged), start=1)
     return next((number for number, each in found if each is not None and each.fatal), None)
 
 

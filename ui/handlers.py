@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from agents import Mode, Reply, load_model, load_tokenizer
 from configs import GenerationConfig, PlaygroundConfig, dump_prompt_config, parse_prompt_config
-from envs.sokoban import parse_level
+from envs.sokoban import (
+    ACTION_NAMES,
+    Level,
+    parse_level,
+    parse_levels,
+    read_lurd,
+    write_lurd,
+)
 from errors import UserError
-from play import Episode, load_episode, save_episode
+from play import Episode, load_episode, referee, save_episode
 from play.episode import generated
 from prompting import Prompt
+from ui import levels as levels_view
 from ui.session import Session
 
 # The ways a model may decide, as the page calls them.
@@ -49,11 +57,24 @@ class Handlers:
 
     def first(self) -> Session:
         """A session that can be shown before any tokenizer is loaded."""
-        return Session(Episode.start(self.config), self.config.models.default)
+        episode = Episode.start(self.config)
+        return Session(episode, self.config.models.default, home=episode.level)
 
-    def ready(self, session: Session) -> Session:
-        """The same, with its prompt rendered; waits for the tokenizer."""
-        return _next(session.rendered(self.tokenizer))
+    def ready(self, session: Session, level: str = "", moves: str = "") -> Session:
+        """The same, with its prompt rendered; waits for the tokenizer.
+
+        Args:
+            level, moves: from the page's address: a level's text, and moves as LURD.
+        """
+        if level:
+            session = self.paste_level(session, level)
+        if moves and not session.message:
+            return self.play_moves(session, moves)
+        return _next(session.rendered(self.tokenizer), session.message)
+
+    def shipped(self) -> list[Level]:
+        """The levels that come along."""
+        return [parse_level(text, where=name) for name, text in self.config.levels.items()]
 
     def tokenizer(self, model: str) -> Any:
         return load_tokenizer(model, self.config.models)
@@ -160,9 +181,79 @@ class Handlers:
             return _next(session, f"The seed is {seed}: give a whole number from 0 on.")
         return self._new(session, lambda: generated(int(seed), self.config.generator))
 
-    def paste_level(self, session: Session, text: str, number: float | None = 1) -> Session:
-        """A level from pasted or uploaded text; of a collection, the one with this number."""
-        return self._new(session, lambda: parse_level(text, where="level", number=int(number or 1)))
+    def paste_level(self, session: Session, text: str) -> Session:
+        """The first level of a text in any format."""
+        return self._new(session, lambda: parse_level(text, where="level"))
+
+    def open_levels(
+        self, session: Session, text: str, where: str = "level text"
+    ) -> tuple[Session, list[Level] | None]:
+        """Every level of a text for the shelf, the first one in play; None where there is none."""
+        try:
+            levels = parse_levels(text, where=where)
+        except UserError as error:
+            return _next(session, str(error)), None
+        return self._new(session, lambda: levels[0]), levels
+
+    def open_file(self, session: Session, path: str) -> tuple[Session, list[Level] | None]:
+        """Every level of an uploaded file, like `open_levels`."""
+        try:
+            text = _read(path)
+        except UserError as error:
+            return _next(session, str(error)), None
+        return self.open_levels(session, text, Path(path).name)
+
+    def pick(self, session: Session, levels: Sequence[Level], data: Any) -> Session:
+        """One of the levels on the shelf."""
+        index = data.get("index") if isinstance(data, dict) else None
+        if not isinstance(index, int) or not 0 <= index < len(levels):
+            return _next(session)
+        return self._new(session, lambda: levels[index])
+
+    def paint(self, session: Session, data: Any) -> dict[str, Any]:
+        """What the editor says of what was painted; of anything else, the level in play."""
+        try:
+            return levels_view.painted_view(_rows(data))
+        except UserError:
+            return levels_view.editor_view(session.episode.level)
+
+    def play_painted(self, session: Session, data: Any) -> Session:
+        """The painted level, if it is one."""
+        return self._new(session, lambda: levels_view.painted_level(_rows(data)))
+
+    def play_moves(self, session: Session, lurd: str) -> Session:
+        """The level in play from its start, with these moves as turns."""
+        try:
+            episode = session.episode.reset()
+            tokenizer = self.tokenizer(session.model)
+            for action in read_lurd(lurd, where="moves"):
+                if episode.over:
+                    break
+                episode = episode.act(action, prompt=episode.prompt(tokenizer))
+        except UserError as error:
+            return _next(session, str(error))
+        return _next(session.with_episode(episode, self.tokenizer))
+
+    def moves(self, session: Session) -> str:
+        """The moves so far as LURD, a push in upper case; invalid turns have no letter."""
+        actions = [turn.action for turn in session.episode.turns if turn.action]
+        return write_lurd(session.episode.level.board, actions)
+
+    def help(self, session: Session, data: Any) -> tuple[Session, str, list[list[str]]]:
+        """What the referee was asked for: a rescue, a hint's action, or a solution's pictures."""
+        what = data.get("what") if isinstance(data, dict) else None
+        board = session.past.board
+        if what == "rescue" and not session.thinking:
+            number = referee.fatal_turn(session.episode, referee.known)
+            if number is not None:
+                back = session.episode.undo(len(session.episode.turns) - number + 1)
+                return _next(session.with_episode(back, self.tokenizer)), "", []
+        if what == "hint" and (action := referee.hint(board)) is not None:
+            names = session.episode.config.action_lookup or {}
+            return _next(session), names.get(action, ACTION_NAMES[action]), []
+        if what == "solution":
+            return _next(session), "", levels_view.replay(board)
+        return _next(session), "", []
 
     def _new(self, session: Session, level: Any) -> Session:
         try:
@@ -204,10 +295,10 @@ class Handlers:
     def save(self, session: Session) -> dict[str, str]:
         """The episode as a file for the visitor's downloads."""
         turns = len(session.episode.turns)
-        # The serial makes a second save of the same episode a new value, so that it downloads too.
+        # The time makes a second save of the same episode a new value, so that it downloads too.
         stamp = time.strftime("%Y%m%d-%H%M%S")
         return {
-            "text": save_episode(session.episode),
+            "text": save_episode(referee.carry(session.episode)),
             "name": f"episode-{turns}-turns-{stamp}.json",
         }
 
@@ -220,17 +311,13 @@ class Handlers:
         session = replace(session, thinking=False).with_episode(episode, self.tokenizer)
         return _next(session), dump_prompt_config(episode.config)
 
-    def upload_level(self, session: Session, path: str) -> tuple[Session, str]:
-        """A level file; its text goes into the level field too."""
-        try:
-            text = _read(path)
-        except UserError as error:
-            return _next(session, str(error)), ""
-        return self.paste_level(session, text), text
-
 
 def _next(session: Session, message: str = "") -> Session:
     return replace(session, message=message, serial=session.serial + 1)
+
+
+def _rows(data: Any) -> Any:
+    return data.get("rows") if isinstance(data, dict) else None
 
 
 def _acts(data: Any) -> tuple[int, list[str]]:

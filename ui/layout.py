@@ -9,8 +9,8 @@ import gradio as gr
 
 from agents import Mode
 from configs import GenerationConfig, PlaygroundConfig
-from envs.sokoban import format_xsb, parse_level
-from ui import components, views
+from envs.sokoban import Level, parse_level
+from ui import components, levels, views
 from ui.handlers import MODES, Answer, Handlers
 from ui.session import Session
 
@@ -20,6 +20,11 @@ _QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"
 _PLAY: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "multiple"}
 # Whatever uses a model's weights waits in one line.
 _MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 1}
+
+# The solver takes its time beside the moves, for two visitors at once.
+_JUDGE: dict[str, Any] = {**_QUIET, "concurrency_id": "referee", "concurrency_limit": 2}
+
+SHELF_SECONDS = 4.0  # for the lengths of an uploaded collection
 
 
 def build_app(config: PlaygroundConfig) -> gr.Blocks:
@@ -39,10 +44,14 @@ class _Page:
         first = handlers.first()
         self.session = gr.State(first)
         self.answered = gr.State(None)
+        shipped = handlers.shipped()
+        self.collection = gr.State(tuple(shipped))
+        self._shipped = dict(zip(shipped, config.levels, strict=True))
         self._header(first)
         with gr.Row(elem_classes="pp-stage"):
             with gr.Column(scale=4, min_width=320, elem_classes="pp-left"):
                 self.board = components.bound("board", views.board_view(first))
+                self.referee = components.bound("referee", levels.referee_view(first.episode))
                 self._model()
             with gr.Column(scale=7, min_width=340, elem_classes="pp-right"):
                 self._prompt(first)
@@ -50,7 +59,7 @@ class _Page:
         with gr.Tabs(elem_classes="pp-tabs"):
             self._history(first)
             self._config()
-            self._level(first)
+            self._levels(first)
             self._files()
             with gr.Tab("How it works"):
                 gr.Markdown(components.asset("how.md"), elem_classes="pp-prose")
@@ -141,25 +150,38 @@ class _Page:
                 interactive=True, elem_id="pp-config", wrap_lines=True,
             )  # fmt: skip
 
-    def _level(self, first: Session) -> None:
-        with gr.Tab("Level"):
-            gr.Markdown(
-                "Paste a level, or upload a file: XSB, collections, run-length rows, SLC, Boxoban, "
-                "or the symbols of the guide.",
-                elem_classes="pp-prose",
+    def _levels(self, first: Session) -> None:
+        with gr.Tab("Levels"):
+            self.shelf = components.bound(
+                "levels", levels.shelf_view(self.handlers.shipped(), first.episode.level)
             )
-            self.level_text = gr.Textbox(
-                format_xsb(first.episode.level), label="Level text", lines=10, max_lines=24,
-                elem_id="pp-level-text",
-            )  # fmt: skip
-            with gr.Row():
-                self.level_number = gr.Number(
-                    1, label="Which level of the file", precision=0, minimum=1
-                )
-                self.play_level = gr.Button("Play this level", variant="primary")
-                self.upload_level = gr.UploadButton(
-                    "Upload a level file", file_types=[".xsb", ".sok", ".txt", ".slc", ".xml"]
-                )
+            with gr.Row(elem_classes="pp-makers"):
+                with gr.Column(min_width=320):
+                    gr.HTML("<h2>Paste or upload</h2>")
+                    self.level_text = gr.Textbox(
+                        levels.level_text(first.episode.level), show_label=False, container=False,
+                        lines=12, max_lines=24, elem_id="pp-level-text",
+                        placeholder="XSB, a collection, run-length rows, SLC, Boxoban, "
+                        "or the guide's own symbols",
+                    )  # fmt: skip
+                    with gr.Row():
+                        self.play_level = gr.Button("Play this level", variant="primary")
+                        self.upload_level = gr.UploadButton(
+                            "Upload a file", file_types=[".xsb", ".sok", ".txt", ".slc", ".xml"]
+                        )
+                    gr.HTML("<h2>Moves as LURD</h2>")
+                    self.lurd = gr.Textbox(
+                        show_label=False, container=False, elem_id="pp-lurd", max_lines=4,
+                        placeholder="rdrU: lower case a move, upper case a push",
+                    )  # fmt: skip
+                    with gr.Row():
+                        self.play_lurd = gr.Button("Play these from the start")
+                        self.show_lurd = gr.Button("Show my moves")
+                with gr.Column(min_width=320):
+                    gr.HTML("<h2>Draw one</h2>")
+                    self.editor = components.bound(
+                        "editor", levels.editor_view(first.episode.level)
+                    )
 
     def _files(self) -> None:
         with gr.Tab("Save and load"):
@@ -186,7 +208,8 @@ class _Page:
                 return self._show(handler(session, *values), view)
 
             options = _PLAY | options
-            return event(run, [self.session, self.view, *inputs], self.shown, **options)
+            event = event(run, [self.session, self.view, *inputs], self.shown, **options)
+            return self._judged(event)
 
         def act(session: Session, view: str, event: gr.EventData) -> Any:
             return self._show(do.act(session, event._data), view)
@@ -195,7 +218,7 @@ class _Page:
             return self._show(do.look(session, event._data), view)
 
         seen = [self.session, self.view]
-        self.board.act(act, seen, self.shown, **_PLAY)
+        self._judged(self.board.act(act, seen, self.shown, **_PLAY))
         self.history.look(look, seen, self.shown, **_PLAY)
         self.view.change(self._prompt_view, seen, [self.prompt], **_PLAY)
         for event in (self.send.click, self.typed.submit):
@@ -203,8 +226,8 @@ class _Page:
         on(self.generate.click, do.generate, [self.seed])
         on(self.level.input, do.choose_level, [self.level])
         on(self.model.input, do.choose_model, [self.model])
-        on(self.play_level.click, do.paste_level, [self.level_text, self.level_number])
         self._wire_model()
+        self._wire_levels()
         self._wire_texts()
 
     def _wire_model(self) -> None:
@@ -235,12 +258,92 @@ class _Page:
 
         self.move.click(begin, seen, [*self.shown, self.answered, self.stop], **_PLAY).then(
             stream, [self.session, self.mode, *sampling], [self.answer, self.answered], **_MODEL
-        ).then(record, [*seen, self.answered], [*self.shown, self.stop], **_PLAY)
+        ).then(record, [*seen, self.answered], [*self.shown, self.stop], **_PLAY).then(
+            *self._judging, **_JUDGE
+        )
 
         def stop(request: gr.Request) -> None:
             do.stop(request.session_hash or "")
 
         self.stop.click(stop, None, None, **_PLAY)
+
+    def _wire_levels(self) -> None:
+        do = self.handlers
+        seen = [self.session, self.view]
+        opened = [*self.shown, self.collection, self.shelf]
+
+        def pick(session: Session, view: str, shelf: tuple[Level, ...], event: gr.EventData) -> Any:
+            session = do.pick(session, shelf, event._data)
+            shown = levels.shelf_view(shelf, session.episode.level)
+            return (*self._show(session, view), levels.level_text(session.episode.level), shown)
+
+        def opening(session: Session, view: str, found: list[Level] | None) -> Any:
+            if found is None:
+                return (*self._show(session, view), gr.skip(), gr.skip())
+            shown = levels.shelf_view(found, session.episode.level)
+            return (*self._show(session, view), tuple(found), shown)
+
+        def paste(session: Session, view: str, text: str) -> Any:
+            session, found = do.open_levels(session, text)
+            return opening(session, view, found if found and len(found) > 1 else None)
+
+        def upload(session: Session, view: str, path: str) -> Any:
+            session, found = do.open_file(session, path)
+            return opening(session, view, found)
+
+        def measure(session: Session, shelf: tuple[Level, ...]) -> Any:
+            return levels.shelf_view(levels.measure(shelf, SHELF_SECONDS), session.episode.level)
+
+        def ask(session: Session, view: str, event: gr.EventData) -> Any:
+            session, hint, replay = do.help(session, event._data)
+            shown = list(self._show(session, view))
+            shown[1] = views.board_view(session, replay)
+            return (*shown, levels.referee_view(session.past, hint))
+
+        def paint(session: Session, event: gr.EventData) -> Any:
+            return do.paint(session, event._data)
+
+        def play(session: Session, view: str, event: gr.EventData) -> Any:
+            return self._show(do.play_painted(session, event._data), view)
+
+        def lurd(session: Session, view: str, moves: str) -> Any:
+            return self._show(do.play_moves(session, moves), view)
+
+        self.referee.ask(ask, seen, [*self.shown, self.referee], **_PLAY)
+        self._judged(
+            self.shelf.pick(
+                pick, [*seen, self.collection], [*self.shown, self.level_text, self.shelf], **_PLAY
+            )
+        )
+        self._judged(self.play_level.click(paste, [*seen, self.level_text], opened, **_PLAY))
+        self._judged(
+            self.upload_level.upload(upload, [*seen, self.upload_level], opened, **_PLAY)
+        ).then(measure, [self.session, self.collection], self.shelf, **_JUDGE)
+        self.editor.paint(paint, self.session, self.editor, **_PLAY)
+        self.editor.current(
+            lambda session: levels.editor_view(session.episode.level),
+            self.session, self.editor, **_PLAY,
+        )  # fmt: skip
+        self._judged(self.editor.play(play, seen, self.shown, **_PLAY))
+        self._judged(self.play_lurd.click(lurd, [*seen, self.lurd], self.shown, **_PLAY))
+        self.show_lurd.click(do.moves, self.session, self.lurd, **_PLAY)
+
+    @property
+    def _judging(self) -> tuple[Any, ...]:
+        """What the referee says of the position, and the history with its verdicts."""
+
+        def judge(session: Session) -> Any:
+            return (
+                levels.referee_view(session.past),
+                views.history_view(session),
+                self._shipped.get(session.episode.level),
+            )
+
+        return judge, [self.session], [self.referee, self.history, self.level]
+
+    def _judged(self, event: Any) -> Any:
+        """Ask the referee after an event: a move is on the screen before the solver begins."""
+        return event.then(*self._judging, **_JUDGE)
 
     def _wire_texts(self) -> None:
         do = self.handlers
@@ -258,12 +361,11 @@ class _Page:
             session, text = do.load(session, path)
             return (*self._show(session, view), text, _problem(""))
 
-        def upload(session: Session, view: str, path: str) -> Any:
-            session, text = do.upload_level(session, path)
-            return (*self._show(session, view), text)
-
-        def ready(session: Session, view: str) -> Any:
-            return self._show(do.ready(session), view)
+        def ready(session: Session, view: str, request: gr.Request) -> Any:
+            asked = dict(request.query_params)
+            return self._show(
+                do.ready(session, asked.get("level", ""), asked.get("moves", "")), view
+            )
 
         self.config_text.input(
             edit, [*seen, self.config_text], [*self.shown, self.config_problem],
@@ -271,12 +373,9 @@ class _Page:
         )  # fmt: skip
         texts = [*self.shown, self.config_text, self.config_problem]
         self.prompt_name.input(choose, [*seen, self.prompt_name], texts, **_PLAY)
-        self.load.upload(load, [*seen, self.load], texts, **_PLAY)
-        self.upload_level.upload(
-            upload, [*seen, self.upload_level], [*self.shown, self.level_text], **_PLAY
-        )
+        self._judged(self.load.upload(load, [*seen, self.load], texts, **_PLAY))
         self.save.click(do.save, self.session, self.download, **_PLAY)
-        gr.context.Context.root_block.load(ready, seen, self.shown, **_PLAY)
+        self._judged(gr.context.Context.root_block.load(ready, seen, self.shown, **_PLAY))
 
     def _show(self, session: Session, view: str) -> tuple[Any, ...]:
         """The session and its values, in the order of `self.shown`."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from agents import Reply
+from envs.sokoban import Level, format_rle
 from errors import UserError
 from play import Episode
 from prompting import Prompt
@@ -28,6 +30,7 @@ class Session:
         thinking: the model is answering; moves wait.
         message: what the last action could not do, in words; empty when all went well.
         serial: counts the events, so that the page sees an answer even to an event without effect.
+        home: the level that an address without a query opens.
     """
 
     episode: Episode
@@ -39,6 +42,7 @@ class Session:
     thinking: bool = False
     message: str = ""
     serial: int = 0
+    home: Level | None = None
 
     def with_episode(self, episode: Episode, tokenizer: Callable[[str], Any]) -> Session:
         """The same tab with another episode, and the prompt that comes next in it."""
@@ -73,6 +77,15 @@ class Session:
     def sent(self) -> Prompt | None:
         """The prompt that an answer given now answers."""
         return None if self.episode.over else self.prompt
+
+    @property
+    def address(self) -> str:
+        """The query that reopens this level with these moves; the responses are not in it."""
+        if self.episode.level == self.home and not self.episode.turns:
+            return ""
+        moves = "".join("?udlr"[turn.action] for turn in self.episode.turns)
+        level = quote(format_rle(self.episode.level), safe="|@$.*+-")
+        return f"?level={level}" + (f"&moves={moves.replace('?', '')}" if moves else "")
 
     @property
     def past(self) -> Episode:

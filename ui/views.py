@@ -12,7 +12,7 @@ from typing import Any
 
 from agents import Reply
 from envs.sokoban import ACTION_NAMES, svg
-from play import Turn
+from play import Turn, referee
 from prompting import Content, ImagePart, Prompt
 from ui.session import Session
 
@@ -38,8 +38,8 @@ Part = list[Any]  # [text, origin, turn, mark, title]
 # -- the board
 
 
-def board_view(session: Session) -> dict[str, Any]:
-    """The picture, the facts under it, and what may be done."""
+def board_view(session: Session, replay: list[list[str]] | None = None) -> dict[str, Any]:
+    """The picture, the facts under it, what may be done; and pictures to play once, if any."""
     episode, past = session.episode, session.past
     board = past.board
     row, column = board.player_position
@@ -55,6 +55,7 @@ def board_view(session: Session) -> dict[str, Any]:
         "label": f"Sokoban board, {board.rows} rows, {board.columns} columns. "
         f"Player in row {row + 1}, column {column + 1}. "
         f"{board.boxes_on_target} of {board.boxes} boxes on target.",
+        "title": episode.level.title or f"{board.rows} by {board.columns}",
         "facts": facts,
         "banner": banner,
         "kind": kind,
@@ -66,6 +67,8 @@ def board_view(session: Session) -> dict[str, Any]:
         ],
         "odds": _odds(session),
         "step": len(episode.turns),
+        "replay": replay or [],
+        "address": session.address,
         "serial": session.serial,
     }
 
@@ -326,7 +329,7 @@ def _made(reply: Reply) -> list[list[str]]:
 def history_view(session: Session) -> dict[str, Any]:
     """A row for each turn; rewards add up as the environment paid them."""
     rows, total = [], 0.0
-    for number, turn in enumerate(session.episode.turns, start=1):
+    for number, turn in enumerate(referee.carry(session.episode).turns, start=1):
         total = round(total + turn.reward, 10)
         names = session.episode.config.action_lookup or {}
         rows.append(
@@ -339,6 +342,18 @@ def history_view(session: Session) -> dict[str, Any]:
                 "verdict": turn.problem or turn.note or "valid",
                 "by": turn.by,
                 "valid": turn.problem is None,
+                "pushes": _pushes(turn),
+                "fatal": turn.verdict is not None and turn.verdict.fatal,
             }
         )
     return {"turns": rows, "look": session.look or 0, "serial": session.serial}
+
+
+def _pushes(turn: Turn) -> str:
+    """The pushes left after the turn, as the referee knows them."""
+    verdict = turn.verdict
+    if verdict is None:
+        return ""
+    if verdict.pushes_after is None:
+        return "lost" if verdict.reason else ""
+    return f"{verdict.pushes_after}{'' if verdict.optimal is not False else ' (detour)'}"

@@ -11,11 +11,12 @@ import io
 import gymnasium
 
 from envs.sokoban.board import ACTION_NAMES, Board, Outcome, step
-from envs.sokoban.drawing import rgb, svg
+from envs.sokoban.drawing import rgb, svg, tiles
 from envs.sokoban.env import EpisodeOver, SokobanEnv, as_level
-from envs.sokoban.formats import format_xsb, parse_level, parse_levels
+from envs.sokoban.formats import format_rle, format_xsb, parse_level, parse_levels
 from envs.sokoban.generator import generate_level
 from envs.sokoban.level import Level, LevelError
+from envs.sokoban.lurd import play_lurd, read_lurd, write_lurd
 from envs.sokoban.render import Vocabulary, VocabularyError
 from envs.sokoban.solver import Deadlock, Solution, is_deadlocked, solve
 
@@ -44,13 +45,18 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "as_level",
+    "format_rle",
     "format_xsb",
     "generate_level",
     "is_deadlocked",
     "parse_level",
     "parse_levels",
+    "play_lurd",
+    "read_lurd",
     "rgb",
     "solve",
     "step",
     "svg",
+    "tiles",
+    "write_lurd",
 ]

@@ -27,7 +27,7 @@ from envs.sokoban.board import (
 )
 from envs.sokoban.tiles import DARK, LIGHT, TILES, UNIT
 
-__all__ = ["DARK", "LIGHT", "rgb", "svg"]
+__all__ = ["DARK", "LIGHT", "rgb", "svg", "tiles"]
 
 LARGEST_TILE = 256  # pixels
 
@@ -67,10 +67,7 @@ def svg(board: Board, *, title: str = "") -> str:
         board: any board.
         title: what to tell those who cannot see it; by default size and progress.
     """
-    names, columns = _seen(board), board.columns
-    rows = "".join(
-        _svg_row(row, names[row * columns : (row + 1) * columns]) for row in range(board.rows)
-    )
+    rows = "".join(_svg_row(row, names) for row, names in enumerate(tiles(board)))
     words = title or (
         f"Sokoban board of {board.rows} rows and {board.columns} columns, "
         f"{board.boxes_on_target} of {board.boxes} boxes on targets"
@@ -83,12 +80,21 @@ def svg(board: Board, *, title: str = "") -> str:
     )
 
 
-def _svg_row(row: int, names: list[str]) -> str:
+def _svg_row(row: int, names: str) -> str:
     cells = "".join(
         f'<use href="#sok-{name}" x="{UNIT * column}" data-r="{row}" data-c="{column}"/>'
         for column, name in enumerate(names)
     )
     return f'<g transform="translate(0 {UNIT * row})">{cells}</g>'
+
+
+def tiles(board: Board) -> list[str]:
+    """One string a row of the picture, one letter a cell: the `id`s of the SVG's tiles.
+
+    A page that has one SVG of ours draws any other board by `<use href="#sok-{letter}"/>`.
+    """
+    names, columns = _seen(board), board.columns
+    return ["".join(names[row * columns : (row + 1) * columns]) for row in range(board.rows)]
 
 
 def _seen(board: Board) -> list[str]:

@@ -5,6 +5,7 @@
 const picture = element.querySelector(".pp-picture");
 const board = element.querySelector(".pp-board");
 const status = element.querySelector(".pp-status");
+const title = element.querySelector(".pp-level-title");
 const odds = element.querySelector(".pp-odds");
 const banner = element.querySelector(".pp-banner");
 const KEYS = {
@@ -23,15 +24,38 @@ function send() {
 }
 
 function ask(act) {
+  if (film !== null) draw();
   if (props.value.locked) return;
   waiting.push(act);
   send();
 }
 
+// Plays pictures once, without touching the episode, then shows the board again.
+let film = null;
+function play(frames) {
+  clearInterval(film);
+  film = null;
+  if (!frames.length) return;
+  let next = 0;
+  film = setInterval(() => {
+    if (next === frames.length + 4) return draw(); // the last picture stays for a moment
+    const rows = frames[Math.min(next++, frames.length - 1)];
+    for (const cell of picture.querySelectorAll("use[data-r]")) {
+      const tile = `#sok-${rows[cell.dataset.r][cell.dataset.c]}`;
+      if (cell.getAttribute("href") !== tile) cell.setAttribute("href", tile);
+    }
+    banner.textContent = `A shortest solution: move ${Math.max(0, Math.min(next, frames.length) - 1)} of ${frames.length - 1}. Any key stops it.`;
+    banner.dataset.kind = "busy";
+  }, 260);
+}
+
 function draw() {
+  clearInterval(film);
+  film = null;
   const view = props.value;
   picture.innerHTML = view.svg; // made in Python from numbers; its one text, the title, is escaped
   board.setAttribute("aria-label", view.label);
+  title.textContent = view.title;
   status.replaceChildren(
     ...view.facts.map(([name, value]) => {
       const fact = document.createElement("div");
@@ -107,6 +131,8 @@ watch("value", () => {
   sent = 0;
   if (props.value.locked || props.value.over) waiting = waiting.filter((act) => !/\d/.test(act));
   draw();
+  play(props.value.replay);
+  history.replaceState(history.state, "", props.value.address || location.pathname);
   send();
 });
 draw();

@@ -7,7 +7,8 @@ function row(turn) {
   const line = document.createElement("tr");
   line.dataset.turn = turn.turn;
   line.dataset.valid = turn.valid ? "yes" : "no";
-  const cells = [turn.turn, turn.action, turn.reward, turn.total, turn.left, turn.verdict, turn.by];
+  line.dataset.fatal = turn.fatal ? "yes" : "no";
+  const cells = [turn.turn, turn.action, turn.reward, turn.total, turn.left, turn.pushes, turn.verdict, turn.by];
   for (const [index, text] of cells.entries()) {
     const cell = document.createElement(index ? "td" : "th");
     if (index === 0) {

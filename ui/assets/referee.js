@@ -1,0 +1,21 @@
+// What the solver says of the position: how far it is, what the last move did, and what helps.
+const number = element.querySelector(".pp-left-number");
+const word = element.querySelector(".pp-word");
+
+function draw() {
+  const view = props.value;
+  element.dataset.verdict = view.kind;
+  number.textContent = view.left;
+  word.textContent = view.word;
+  for (const button of element.querySelectorAll("button[data-ask]")) {
+    button.hidden = !view.can.includes(button.dataset.ask);
+  }
+}
+
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-ask]");
+  if (button) trigger("ask", { what: button.dataset.ask });
+});
+
+watch("value", draw);
+draw();
