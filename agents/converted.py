@@ -18,7 +18,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-
 # How many conversions of one file name stay: each takes some hundred megabytes.
 _KEPT = 3
 _END = 2**20

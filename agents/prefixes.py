@@ -21,7 +21,7 @@ _SPARE = 256
 _ROOM = 256
 
 
-class GrowingLayer(DynamicLayer):  # type: ignore[misc]  # mypy does not read transformers
+class GrowingLayer(DynamicLayer):
     """A cache layer with room at its end, so that one more token does not copy all before it."""
 
     _rooms: list[torch.Tensor]

@@ -167,7 +167,8 @@ class _Page:
                     with gr.Row():
                         self.play_level = gr.Button("Play this level", variant="primary")
                         self.upload_level = gr.UploadButton(
-                            "Upload a file", file_types=[".xsb", ".sok", ".txt", ".slc", ".xml"]
+                            "Upload a file",
+                            file_types=[".xsb", ".sok", ".txt", ".slc", ".xml"],
                         )
                     gr.HTML("<h2>Moves as LURD</h2>")
                     self.lurd = gr.Textbox(

@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -83,6 +84,13 @@ def shown(page: Page) -> str:
     text = page.locator("#pp-prompt .pp-body").evaluate("body => body.textContent")
     assert isinstance(text, str)
     return text
+
+
+def upload(page: Page, button: str, file: Path) -> None:
+    """Choose a file as a person does, in the dialog that the button opens."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button).click()
+    chooser.value.set_files(file)
 
 
 def turn(page: Page, number: int, timeout: float = 30_000) -> None:

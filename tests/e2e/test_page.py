@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import ready, shown, turn
+from tests.e2e.conftest import ready, shown, turn, upload
 
 pytestmark = pytest.mark.browser
 
@@ -191,12 +191,12 @@ def test_save_and_load(page: Page, tmp_path: Path):
     assert json.loads(file.read_text(encoding="utf-8"))["version"] == 1
     page.locator("#pp-board button[data-act=reset]").click()
     turn(page, 1)
-    page.locator("input[type=file]").last.set_input_files(file)
+    upload(page, "Open a saved episode", file)
     turn(page, 3)
     assert shown(page) == before
     broken = tmp_path / "broken.json"
     broken.write_text(file.read_text(encoding="utf-8")[:200], encoding="utf-8")
-    page.locator("input[type=file]").last.set_input_files(broken)
+    upload(page, "Open a saved episode", broken)
     expect(page.locator(".pp-banner")).to_contain_text("this is not JSON")
     assert shown(page) == before
 
@@ -207,9 +207,9 @@ def test_levels(page: Page):
         "() => !document.querySelector('#pp-prompt .pp-body').textContent.includes('#P_X#')"
     )
     assert shown(page) == rendered("--seed", "1")
-    page.get_by_role("tab", name="Level", exact=True).click()
+    page.get_by_role("tab", name="Levels").click()
     page.locator("#pp-level-text textarea").fill("#####\n#@@$#\n#####")
-    page.get_by_role("button", name="Play this level").click()
+    page.get_by_role("button", name="Play this level").first.click()
     expect(page.locator(".pp-banner")).to_contain_text("line 2, column 3")
     assert shown(page) == rendered("--seed", "1")
 
