@@ -47,6 +47,7 @@ class Prompt:
         changes: what the chat template did not take over as it was.
         control: indices of the tokens that are control tokens to this tokenizer.
         images: the pictures that go along, in the order of their placeholders.
+        messages: what the chat template received, for a server that insists on rendering itself.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Prompt:
     changes: tuple[Change, ...] = ()
     control: tuple[int, ...] = ()
     images: tuple[Any, ...] = field(default=(), compare=False)
+    messages: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Prompt:
         return self  # nothing can change it
@@ -102,6 +104,7 @@ def render_prompt(
         changes=tuple(changes),
         control=control_tokens(getattr(tokenizer, "tokenizer", tokenizer), token_ids),
         images=images,
+        messages=tuple(messages),
     )
 
 
