@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from prompting import Prompt
 
-FinishReason = Literal["closing tag", "end of text", "length", "stopped", "error"]
+FinishReason = Literal["closing tag", "end of text", "length", "time", "stopped", "error"]
 
 # free: sampled as the model pleases; grammar: the thought is free, the answer a legal action;
 # choice: no text is generated, the legal actions are scored.
@@ -22,7 +22,10 @@ Mode = Literal["free", "grammar", "choice"]
 
 
 class Alternative(NamedTuple):
-    """A token that could have come first, and its probability before any sampling setting."""
+    """A token that could have come first, and its probability before any sampling setting.
+
+    A server tells a token by its text; `token_id` is -1 where that does not say which one it is.
+    """
 
     token_id: int
     text: str
@@ -36,7 +39,8 @@ class Reply:
     Attributes:
         text: what was produced after the forced start, without special tokens. While a reply
             streams, each text begins with the one before.
-        token_ids: the produced ids as they came, special ones included.
+        token_ids: the produced ids as they came, special ones included. Empty where a server does
+            not tell them.
         finish_reason: None while more may come.
         error: with the reason "error", what went wrong and what to do about it.
         prompt_tokens: how many tokens the prompt has.
@@ -48,6 +52,8 @@ class Reply:
             that the model writes it, to its closing tag, at the forced start (or, where there was
             a thought, right after it). Empty where they are unknown.
         alternatives: the likeliest first tokens after the forced start.
+        forced_tokens: how many of the `token_ids` the model was not asked for, since nothing else
+            was allowed there.
     """
 
     text: str = ""
@@ -61,6 +67,7 @@ class Reply:
     place: int = 0
     action_log_probabilities: tuple[tuple[str, float], ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    forced_tokens: int = 0
 
     @property
     def action_probabilities(self) -> dict[str, float]:
@@ -81,11 +88,12 @@ class Reply:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """How fast tokens came after the first; None where there were fewer than two."""
-        if self.seconds_to_first is None or len(self.token_ids) < 2:
+        """How fast tokens came after the first; None where the model wrote fewer than two."""
+        written = len(self.token_ids) - self.forced_tokens
+        if self.seconds_to_first is None or written < 2:
             return None
         passed = self.seconds - self.seconds_to_first
-        return (len(self.token_ids) - 1) / passed if passed > 0 else None
+        return (written - 1) / passed if passed > 0 else None
 
 
 class Agent(Protocol):
@@ -94,9 +102,15 @@ class Agent(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def exact(self) -> bool:
+        """The model reads the prompt's own text or ids, not another rendering of the messages."""
+        ...
+
     def respond(self, prompt: Prompt, *, stop: threading.Event | None = None) -> Iterator[Reply]:
         """Answer `prompt`: cumulative snapshots, at least one, the last with a `finish_reason`.
 
-        Setting `stop`, or closing the iterator, ends the work within a token.
+        Setting `stop`, or closing the iterator, ends the work within a token. An answer that
+        reaches its time limit ends as "time", with what there was of it.
         """
         ...

@@ -44,9 +44,8 @@ def convert_tokenizer(file: Path) -> Any:
 
 def load_converted_model(file: Path, dtype: str) -> Any:
     """The weights inside the GGUF `file`, unpacked to `dtype`, on the CPU."""
-    from transformers import AutoModelForCausalLM, logging
+    from transformers import AutoModelForCausalLM
 
-    logging.disable_progress_bar()
     return _load_kept(
         file,
         f"model-{dtype}",
@@ -57,6 +56,30 @@ def load_converted_model(file: Path, dtype: str) -> Any:
             file.parent, gguf_file=file.name, dtype=dtype, **_unpacked()
         ),
     )
+
+
+@contextlib.contextmanager
+def without_bars() -> Iterator[None]:
+    """No progress bars: they would run through a command's output and a server's log.
+
+    transformers draws some by its own switch, and some, of the conversion, by tqdm's.
+    """
+    import tqdm
+    import tqdm.auto
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    before = {kind: kind.__init__ for kind in (tqdm.tqdm, tqdm.auto.tqdm)}
+    logging.disable_progress_bar()
+    for kind, start in before.items():
+        kind.__init__ = partialmethod(start, disable=True)
+    try:
+        yield
+    finally:
+        for kind, start in before.items():
+            kind.__init__ = start
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _unpacked() -> dict[str, Any]:
@@ -73,10 +96,12 @@ def _load_kept(
     folder = _cache_folder() / file.stem / _key(file) / part
     if folder.is_dir():
         try:
-            return kept(folder)
+            with without_bars():
+                return kept(folder)
         except Exception:  # damaged, or of a version that the key does not tell: convert again
             shutil.rmtree(folder, ignore_errors=True)
-    loaded = converted()
+    with without_bars():
+        loaded = converted()
     with contextlib.suppress(OSError), _new_folder(folder) as unfinished:
         _without_gguf(loaded).save_pretrained(unfinished)
     return loaded

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from transformers import (
@@ -30,8 +30,6 @@ from configs.schema import GenerationConfig, PromptConfig
 from errors import UserError
 from prompting import Prompt
 
-# A long prompt is read in pieces, so that Stop need not wait for all of it.
-_PIECE = 256
 _ALTERNATIVES = 8
 
 
@@ -39,8 +37,7 @@ class CannotAnswer(UserError):
     """This model cannot take this prompt."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What is asked of the model: everything that the response depends on."""
 
     prompt: Prompt
@@ -50,26 +47,54 @@ class Request:
     stop_at_closing_tag: bool = True
 
 
+class Pace:
+    """How many tokens of a long prompt to read at a time, so that Stop need not wait for it all.
+
+    As many as took about `seconds` so far: a piece costs more on a slow machine, and the more the
+    longer the text before it. Smaller pieces than `least` would cost speed.
+    """
+
+    def __init__(self, seconds: float = 0.2, *, least: int = 32, most: int = 1024) -> None:
+        self.tokens = max(128, least)
+        self._seconds, self._least, self._most = seconds, least, most
+
+    def took(self, tokens: int, seconds: float) -> None:
+        """Learn from a piece of `tokens`."""
+        if tokens >= self._least:  # a short rest says little
+            fitting = int(tokens * self._seconds / max(seconds, 1e-6))
+            # At most twice as many, lest one lucky piece make the next one endless.
+            self.tokens = max(self._least, min(fitting, 2 * self.tokens, self._most))
+
+
 class Decoding:
     """The work on one request.
 
     Args:
-        tokenizer, model: of transformers.
+        processor, model: of transformers; a tokenizer, or a processor that has one.
         store: where an earlier request may have left a prefix; this one leaves its own there.
         stopped: asked before every step; once true, the reply ends as "stopped".
         started: the `time.perf_counter()` from which the reply's seconds count.
+        pace: how much of the prompt is read at a time; learns from this prompt.
+        limit: seconds after which the answer ends, or None.
     """
 
     def __init__(
         self,
-        tokenizer: Any,
+        processor: Any,
         model: Any,
         store: PrefixStore,
         request: Request,
         stopped: Callable[[], bool],
         started: float,
+        *,
+        pace: Pace,
+        limit: float | None = None,
     ) -> None:
-        self._tokenizer, self._model, self._store = tokenizer, model, store
+        tokenizer = getattr(processor, "tokenizer", processor)
+        self._processor, self._tokenizer = processor, tokenizer
+        self._model, self._store = model, store
+        self._pace, self._limit = pace, limit
+        self._pictures: dict[str, Any] = {}
         self._request, self._stopped, self._started = request, stopped, started
         self._ids = list(request.prompt.token_ids)
         self._text = ProducedText(tokenizer, self._ids)
@@ -87,18 +112,23 @@ class Decoding:
             Exception: whatever the model raises; its half-made cache is dropped.
         """
         self._check()
+        if self._request.prompt.images:
+            self._pictures = pictures(self._processor, self._request.prompt)
         grammar = self._grammar()
-        prefix = self._store.take(self._ids)
+        # Ids alone do not tell which picture was read, so a prefix with pictures is not shared.
+        shared = not self._pictures
+        prefix = self._store.take(self._ids) if shared else Prefix(self._model)
         yield from self._read(prefix)
         if self._reply.finish_reason is None:
             if self._request.mode == "choice":
                 yield self._choose(prefix, grammar)
             else:
                 yield from self._write(prefix, grammar)
-        self._store.put(prefix)
+        if shared:
+            self._store.put(prefix)
 
     def _check(self) -> None:
-        if self._request.prompt.images:
+        if self._request.prompt.images and not _sees(self._processor):
             raise CannotAnswer(
                 "this model reads text only, and the prompt holds images",
                 remedy="Choose a model with a processor, or a config without images",
@@ -133,10 +163,17 @@ class Decoding:
         """The prompt's tokens that `prefix` lacks; after them, `self._logits` are the model's."""
         self._reply = replace(self._reply, reused_tokens=len(prefix))
         while len(prefix) < len(self._ids):
-            if self._stopped():
-                yield self._finish("stopped")
+            reason = self._interrupted()
+            if reason:
+                yield self._finish(reason)
                 return
-            self._logits = prefix.extend(self._ids[len(prefix) : len(prefix) + _PIECE])
+            # Pictures are read with all their placeholders, so such a prompt is one piece.
+            size = len(self._ids) if self._pictures else self._pace.tokens
+            piece = self._ids[len(prefix) : len(prefix) + size]
+            began = time.perf_counter()
+            self._logits = prefix.extend(piece, **self._pictures)
+            if not self._pictures:
+                self._pace.took(len(piece), time.perf_counter() - began)
             yield self._snapshot()
         self._reply = replace(self._reply, alternatives=self._alternatives())
 
@@ -147,6 +184,7 @@ class Decoding:
         scores = torch.tensor([value for _, value in self._reply.action_log_probabilities])
         name = list(paths)[self._pick(scores, limits=False)]
         self._produced = list(paths[name])
+        self._reply = replace(self._reply, forced_tokens=len(self._produced))
         return self._finish("closing tag")
 
     def _write(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Iterator[Reply]:
@@ -183,6 +221,7 @@ class Decoding:
     def _next(self, prefix: Prefix, allowed: Allowed | None) -> int:
         """The next token; where only one may follow, the model need not be asked."""
         if allowed is not None and len(allowed) == 1:
+            self._reply = replace(self._reply, forced_tokens=self._reply.forced_tokens + 1)
             return int(allowed[0])
         self._catch_up(prefix)
         return self._pick(self._logits, allowed)
@@ -195,18 +234,23 @@ class Decoding:
 
     def _score(self, prefix: Prefix, paths: dict[str, tuple[int, ...]]) -> None:
         """Put the log-probability of each path from here on into the reply."""
-        if not keeps_all_tokens(self._model):
-            scores = [
-                _path_score(self._logits, *_alone(self._model, prefix, p)) for p in paths.values()
-            ]
-        else:
-            ahead = prefix.look_ahead([path[:-1] for path in paths.values()])
-            scores = [
-                _path_score(self._logits, path, after)
-                for path, after in zip(paths.values(), ahead, strict=True)
-            ]
+        scores = [
+            _path_score(self._logits, path, after)
+            for path, after in zip(paths.values(), self._ahead(prefix, paths.values()), strict=True)
+        ]
         pairs = tuple(zip(paths, scores, strict=True))
         self._reply = replace(self._reply, action_log_probabilities=pairs)
+
+    def _ahead(
+        self, prefix: Prefix, paths: Collection[tuple[int, ...]]
+    ) -> Sequence[torch.Tensor]:
+        """For each path the logits after each of its tokens but the last."""
+        if not keeps_all_tokens(self._model):
+            return [_alone(self._model, prefix, path, self._pictures) for path in paths]
+        branches = [path[:-1] for path in paths]
+        if _sees(self._processor):  # where a token stands may depend on the pictures before it
+            return [prefix.look_along(branch) for branch in branches]
+        return prefix.look_ahead(branches)
 
     def _alternatives(self) -> tuple[Alternative, ...]:
         best = torch.softmax(self._logits, dim=-1).topk(min(_ALTERNATIVES, len(self._logits)))
@@ -217,8 +261,8 @@ class Decoding:
 
     def _reason(self, allowed: Allowed | None) -> FinishReason | None:
         """Why the response ends here, if it does; `allowed`: what may follow, in a grammar."""
-        if self._stopped():
-            return "stopped"
+        if interrupted := self._interrupted():
+            return interrupted
         if allowed is not None:
             return None if len(allowed) else "closing tag"
         if self._produced and self._produced[-1] in self._ends:
@@ -227,6 +271,12 @@ class Decoding:
             return "closing tag"
         limit = self._request.generation.max_new_tokens
         return "length" if len(self._produced) >= limit else None
+
+    def _interrupted(self) -> FinishReason | None:
+        if self._stopped():
+            return "stopped"
+        late = self._limit is not None and time.perf_counter() - self._started > self._limit
+        return "time" if late else None
 
     def _finish(self, reason: FinishReason) -> Reply:
         return replace(
@@ -289,16 +339,44 @@ def _path_score(first: torch.Tensor, path: Sequence[int], after: torch.Tensor) -
 
 
 def _alone(
-    model: Any, prefix: Prefix, path: tuple[int, ...]
-) -> tuple[tuple[int, ...], torch.Tensor]:
-    """`path` and the logits after each of its tokens but the last, from a pass of its own.
+    model: Any, prefix: Prefix, path: tuple[int, ...], pictures: dict[str, Any]
+) -> torch.Tensor:
+    """The logits after each token of `path` but the last, from a pass of its own.
 
     For models whose caches cannot be cropped.
     """
     ids = torch.tensor([[*prefix.tokens, *path[:-1]]], device=model.device)
+    seen = prefix.placed(pictures)
     with torch.inference_mode():
-        logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(path)).logits[0]
-    return path, logits[1:].float().cpu()
+        logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(path), **seen).logits
+    return logits[0, 1:].float().cpu()
+
+
+def pictures(processor: Any, prompt: Prompt) -> dict[str, Any]:
+    """What the model is given of the prompt's pictures besides the ids, on the CPU.
+
+    Raises:
+        CannotAnswer: the processor now makes other ids of the prompt than those that are shown.
+    """
+    made = dict(
+        processor(
+            text=[prompt.text],
+            images=list(prompt.images),
+            add_special_tokens=False,
+            return_tensors="pt",
+        )
+    )
+    if tuple(made.pop("input_ids")[0].tolist()) != prompt.token_ids:
+        raise CannotAnswer(
+            "the processor makes other token ids of this prompt than those that are shown",
+            remedy="Render the prompt again with this model",
+        )
+    made.pop("attention_mask", None)  # nothing is padded
+    return made
+
+
+def _sees(processor: Any) -> bool:
+    return hasattr(processor, "image_processor")
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> set[int]:

@@ -30,6 +30,8 @@ class HumanAgent:
     without its forced start. The end of the input ends the reply as "stopped".
     """
 
+    exact = True
+
     def __init__(
         self,
         prompt_config: PromptConfig,

@@ -1,31 +1,26 @@
 """A language model on this machine, shared by all who ask: one request at a time, first come first.
 
-The work runs in a thread of its own and hands over snapshots, so a slow reader never holds the
-model, and closing the iterator (a closed tab) ends the work within a token. What the work is, step
-by step, is `agents.decoding`'s.
+What the work on a request is, step by step, is `agents.decoding`'s; that it runs in a thread of its
+own, `agents.background`'s.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from agents import zero
 from agents.attention import use_fast_attention
+from agents.background import HEARTBEAT, in_background
 from agents.base import Mode, Reply
-from agents.decoding import Decoding, Request
+from agents.decoding import Decoding, Pace, Request
 from agents.prefixes import PrefixStore, keeps_all_tokens
 from agents.turnstile import Turnstile
-from configs.schema import GenerationConfig, PromptConfig
-from errors import UserError
+from configs.schema import GenerationConfig, ModelsConfig, PromptConfig
 from prompting import Prompt
-
-# Without news the last snapshot comes again after this many seconds: a generator can only be
-# closed while it yields.
-_HEARTBEAT = 0.25
 
 
 class LocalModel:
@@ -36,15 +31,29 @@ class LocalModel:
         model: a transformers model for causal language modelling, on its device.
         label: what a person calls it.
         cache_bytes: how much memory the prefixes of earlier requests may take together.
+        seconds_per_answer: an answer that takes longer, once it is being made, ends there.
+        borrowed: on ZeroGPU, the name and the config by which the process with the GPU finds it.
     """
 
+    exact = True
+
     def __init__(
-        self, tokenizer: Any, model: Any, label: str, *, cache_bytes: int = 2 * 1024**3
+        self,
+        tokenizer: Any,
+        model: Any,
+        label: str,
+        *,
+        cache_bytes: int = 2 * 1024**3,
+        seconds_per_answer: float | None = None,
+        borrowed: tuple[str, ModelsConfig] | None = None,
     ) -> None:
         self.tokenizer, self.model, self.label = tokenizer, model.eval(), label
-        if keeps_all_tokens(model):
+        self.seconds_per_answer, self.borrowed = seconds_per_answer, borrowed
+        # A model with eyes may mask its pictures in ways of its own.
+        if keeps_all_tokens(model) and not hasattr(tokenizer, "image_processor"):
             use_fast_attention(model)
         self.prefixes = PrefixStore(model, cache_bytes)
+        self.pace = Pace()
         self.line = Turnstile()
 
     def agent(
@@ -75,8 +84,24 @@ class LocalModel:
         )
 
 
+    def work(self, request: Request, stopped: Callable[[], bool]) -> Iterator[Reply]:
+        """The work itself, here and now: only for whoever is first in the line."""
+        return Decoding(
+            self.tokenizer,
+            self.model,
+            self.prefixes,
+            request,
+            stopped,
+            time.perf_counter(),
+            pace=self.pace,
+            limit=self.seconds_per_answer,
+        ).replies()
+
+
 class LocalAgent:
     """Answers with a `LocalModel`; any number of threads may use one at the same time."""
+
+    exact = True
 
     def __init__(
         self,
@@ -93,54 +118,18 @@ class LocalAgent:
 
     def respond(self, prompt: Prompt, *, stop: threading.Event | None = None) -> Iterator[Reply]:
         """See `Agent.respond`. A snapshot may come twice where nothing happened meanwhile."""
-        closed = threading.Event()
-        replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-        worker = threading.Thread(
-            target=self._work,
-            args=(prompt, lambda: closed.is_set() or (stop is not None and stop.is_set()), replies),
-            name="answering",
-            daemon=True,
+        yield from in_background(
+            lambda stopped: self._replies(prompt, stopped),
+            Reply(prompt_tokens=len(prompt.token_ids)),
+            stop,
         )
-        worker.start()
-        reply = Reply(prompt_tokens=len(prompt.token_ids))
-        try:
-            while reply.finish_reason is None:
-                try:
-                    reply = replies.get(timeout=_HEARTBEAT)
-                except queue.Empty:
-                    reply = replace(reply, seconds=reply.seconds + _HEARTBEAT)
-                yield reply
-        finally:
-            closed.set()
-            worker.join()
 
-    def _work(
-        self, prompt: Prompt, stopped: Callable[[], bool], replies: queue.SimpleQueue[Reply]
-    ) -> None:
-        """Put all snapshots into `replies`; whatever happens, the last has a finish reason."""
-        last = Reply(prompt_tokens=len(prompt.token_ids))
+    def _replies(self, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Reply]:
         started = time.perf_counter()
-        try:
-            for reply in self._replies(prompt, stopped, started):
-                last = reply
-                replies.put(last)
-        except Exception as error:  # out of memory, a setting that torch refuses, a broken model
-            replies.put(
-                replace(
-                    last,
-                    finish_reason="error",
-                    error=_message(error),
-                    seconds=time.perf_counter() - started,
-                )
-            )
-
-    def _replies(
-        self, prompt: Prompt, stopped: Callable[[], bool], started: float
-    ) -> Iterator[Reply]:
         line = self._model.line
         ticket = line.join()
         try:
-            while place := line.ahead(ticket, timeout=_HEARTBEAT):
+            while place := line.ahead(ticket, timeout=HEARTBEAT):
                 waiting = Reply(
                     prompt_tokens=len(prompt.token_ids),
                     place=place,
@@ -150,26 +139,32 @@ class LocalAgent:
                     yield replace(waiting, finish_reason="stopped")
                     return
                 yield waiting
-            yield from self._decoding(prompt, stopped, started).replies()
+            waited = time.perf_counter() - started
+            for reply in self._served(prompt, stopped):
+                yield _later(reply, waited)
         finally:
             line.leave(ticket)
 
-    def _decoding(self, prompt: Prompt, stopped: Callable[[], bool], started: float) -> Decoding:
-        tokenizer = getattr(self._model.tokenizer, "tokenizer", self._model.tokenizer)
+    def _served(self, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Reply]:
         request = Request(
             prompt, self._config, self.mode, self._generation, self._stop_at_closing_tag
         )
-        return Decoding(
-            tokenizer, self._model.model, self._model.prefixes, request, stopped, started
-        )
+        if self._model.borrowed is None:
+            yield from self._model.work(request, stopped)
+            return
+        replies = zero.replies(*self._model.borrowed, request)
+        for reply in replies:
+            if stopped() and reply.finish_reason is None:
+                replies.close()
+                reply = replace(reply, finish_reason="stopped")
+            yield reply
 
 
-def _message(error: Exception) -> str:
-    """What went wrong, for a person: a user's mistake has its own words."""
-    if isinstance(error, UserError):
-        return str(error)
-    words = " ".join(str(error).split())[:300] or type(error).__name__
-    if isinstance(error, MemoryError) or "out of memory" in words or "can't allocate" in words:
-        return f"The model ran out of memory: {words}. Undo some turns, or choose a smaller model."
-    kind = type(error).__name__
-    return f"The model failed: {kind}: {words}. Check the sampling settings, or try again."
+def _later(reply: Reply, waited: float) -> Reply:
+    """`reply` with the seconds in the line added, which whoever made it does not know."""
+    first = reply.seconds_to_first
+    return replace(
+        reply,
+        seconds=reply.seconds + waited,
+        seconds_to_first=None if first is None else first + waited,
+    )

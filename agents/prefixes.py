@@ -67,9 +67,12 @@ class Prefix:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def extend(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Read `tokens`; the logits after the last one, float32 on the CPU: (vocabulary)."""
-        output = self._forward(tokens, logits_to_keep=1)
+    def extend(self, tokens: Sequence[int], **pictures: torch.Tensor) -> torch.Tensor:
+        """Read `tokens`; the logits after the last one, float32 on the CPU: (vocabulary).
+
+        `pictures`: what the model takes besides, for the placeholders among the tokens.
+        """
+        output = self._forward(tokens, logits_to_keep=1, **self.placed(pictures))
         self.tokens += tokens
         return output[-1]
 
@@ -97,6 +100,17 @@ class Prefix:
         self._cache.crop(-sum(lengths))
         return list(logits.split(lengths))
 
+    def look_along(self, branch: Sequence[int]) -> torch.Tensor:
+        """The logits after each token of one branch, (its tokens, vocabulary), as `look_ahead`.
+
+        For models that count positions in a way of their own.
+        """
+        if not branch:
+            return torch.empty(0, 0)
+        logits = self._forward(branch)
+        self._cache.crop(-len(branch))
+        return logits
+
     def crop(self, length: int) -> None:
         """Forget all but the first `length` tokens."""
         self._cache.crop(length - len(self))  # the count of tokens to remove, as a negative number
@@ -112,6 +126,14 @@ class Prefix:
 
     def nbytes(self) -> int:
         return sum(layer.nbytes() for layer in self._cache.layers)
+
+    def placed(self, pictures: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """On the model's device, and pixels in its dtype."""
+        device, dtype = self._model.device, self._model.dtype
+        return {
+            name: value.to(device, dtype if value.is_floating_point() else None)
+            for name, value in pictures.items()
+        }
 
     def _forward(self, tokens: Sequence[int], **options: Any) -> torch.Tensor:
         """Logits, float32 on the CPU: (as many of the last tokens as asked for, vocabulary)."""

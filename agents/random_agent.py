@@ -22,6 +22,8 @@ from prompting import Prompt
 class RandomAgent:
     """Answers with a legal action drawn by `seed`; its response always parses."""
 
+    exact = True
+
     def __init__(self, prompt_config: PromptConfig, seed: int = 0) -> None:
         self.name = "random"
         self._config, self._seed = prompt_config, seed

@@ -7,6 +7,7 @@ from configs.schema import (
     ModelsConfig,
     PlaygroundConfig,
     PromptConfig,
+    ScenarioConfig,
 )
 from configs.yaml_source import ConfigError
 
@@ -17,6 +18,7 @@ __all__ = [
     "ModelsConfig",
     "PlaygroundConfig",
     "PromptConfig",
+    "ScenarioConfig",
     "dump_prompt_config",
     "load_config",
     "parse_prompt_config",

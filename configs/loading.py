@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from configs.schema import (
     Frozen,
@@ -21,11 +21,23 @@ from configs.schema import (
     ModelsConfig,
     PlaygroundConfig,
     PromptConfig,
+    ScenarioConfig,
 )
 from configs.yaml_source import ConfigError, YamlSource
 
 HERE = Path(__file__).parent
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class _ScenariosFile(Frozen):
+    """The keys of the scenarios file."""
+
+    scenarios: tuple[ScenarioConfig, ...] = ()
+
+    @field_validator("scenarios", mode="before")
+    @classmethod
+    def _list_is_tuple(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
 
 
 class _PlaygroundFile(Frozen):
@@ -35,6 +47,7 @@ class _PlaygroundFile(Frozen):
     models: str = "models.yaml"
     level: str = Field(description="a name in levels/")
     generator: GeneratorConfig = GeneratorConfig()
+    scenarios: str | None = Field(None, description="a file of ready demonstrations")
 
 
 def load_config(path: str | os.PathLike[str] = HERE / "playground.yaml") -> PlaygroundConfig:
@@ -61,6 +74,8 @@ def load_config(path: str | os.PathLike[str] = HERE / "playground.yaml") -> Play
         levels={file.level: levels[file.level], **levels},
         level=file.level,
         generator=file.generator,
+        templates=_texts(folder / "templates", ".jinja"),
+        scenarios=_scenarios(folder / file.scenarios) if file.scenarios else (),
     )
 
 
@@ -89,6 +104,10 @@ def dump_prompt_config(config: PromptConfig) -> str:
         if data.get(name):
             data[name] = {int(key): text for key, text in data[name].items()}
     return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=100)
+
+
+def _scenarios(path: Path) -> tuple[ScenarioConfig, ...]:
+    return parse_config(_read(path), _ScenariosFile, str(path)).scenarios
 
 
 def _find(path: Path) -> Path:

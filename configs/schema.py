@@ -248,8 +248,63 @@ class PackagedModel(Frozen):
     file: str
 
 
+class ServerConfig(Frozen):
+    """An OpenAI-compatible server that answers for a model; set by whoever runs the page."""
+
+    base_url: str | None = Field(None, description="Up to and with `/v1`.")
+    base_url_env: str | None = Field(
+        None, description="An environment variable that holds it; wins where it is set."
+    )
+    key_env: str | None = Field(None, description="An environment variable that holds the key.")
+    model: str = Field(description="The model's name on that server.")
+    tokenizer: str = Field(
+        description="Whose chat template and token ids the prompt is made with: another model's "
+        "name, a folder, or a repository on the Hub."
+    )
+    api: Literal["completions", "chat"] = Field(
+        "completions", description="chat: the server renders the prompt itself, out of sight."
+    )
+    sends: Literal["text", "ids"] = Field("text", description="ids: where the server takes them.")
+    grammar: Literal["none", "guided_choice", "structured_outputs", "gbnf"] = Field(
+        "none",
+        description="How it limits an answer: guided_choice (vLLM before 0.12), "
+        "structured_outputs (vLLM), gbnf (llama.cpp).",
+    )
+    scores: Literal["none", "echo"] = Field(
+        "none", description="echo: it repeats a prompt with log-probabilities (vLLM, llama.cpp)."
+    )
+    alternatives: int = Field(0, ge=0, le=20, description="First tokens to ask for; 0: none.")
+    returns_ids: bool = Field(False, description="It tells the produced ids (vLLM from 0.10.2).")
+    no_top_k: int | None = Field(
+        None,
+        description="What it calls `top_k: 0`, all tokens (vLLM, llama.cpp: 0; SGLang: -1); "
+        "unset: nothing is sent, and its own default holds.",
+    )
+    seconds_to_wait: float = Field(
+        120.0, gt=0, description="For the first or the next token; reading a prompt takes long."
+    )
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("this is no address; begin it with http:// or https://")
+        return value
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> ServerConfig:
+        if not (self.base_url or self.base_url_env):
+            raise ValueError("neither base_url nor base_url_env is given; say where the server is")
+        if self.api == "chat" and (self.sends == "ids" or self.scores != "none"):
+            raise ValueError(
+                "a chat server takes messages, so it can neither be sent ids nor score answers; "
+                "leave `sends` and `scores` out, or set `api: completions`"
+            )
+        return self
+
+
 class ModelConfig(Frozen):
-    """A model by name: where its files are, and what to tell a person about it."""
+    """A model by name: where its files are, or who serves it, and what to tell a person about it."""
 
     label: str
     hub: str | None = Field(None, description="The repository on the Hugging Face Hub.")
@@ -257,13 +312,24 @@ class ModelConfig(Frozen):
         None, description="Taken where that package is installed; the Hub's copy elsewhere."
     )
     path: str | None = Field(None, description="A local folder, in place of the Hub.")
+    server: ServerConfig | None = Field(None, description="A server, in place of files.")
     licence: str = ""
-    dtype: Literal["float32", "bfloat16", "float16", "auto"] = "float32"
+    dtype: Literal["float32", "bfloat16", "float16", "auto"] = Field(
+        "auto", description="auto: the fastest that answers alike on this machine, tried once."
+    )
+    images: bool = Field(False, description="It has a processor and is shown the board's picture.")
 
     @model_validator(mode="after")
     def _somewhere(self) -> ModelConfig:
-        if not (self.hub or self.path or self.packaged):
-            raise ValueError("none of hub, path and packaged is given; say where the model is")
+        if not (self.hub or self.path or self.packaged or self.server):
+            raise ValueError(
+                "none of hub, path, packaged and server is given; say where the model is"
+            )
+        if self.server and (self.hub or self.path or self.packaged or self.images):
+            raise ValueError(
+                "a server answers with its own copy of the model, from text; "
+                "leave hub, path, packaged and images out, or the server"
+            )
         return self
 
 
@@ -273,11 +339,22 @@ class ModelsConfig(Frozen):
     default: str
     models: dict[str, ModelConfig]
     generation: GenerationConfig = GenerationConfig()
+    cache_megabytes: int = Field(
+        2048, ge=0, description="What each model may keep of prompts it has read; 0: nothing."
+    )
+    seconds_per_answer: float | None = Field(
+        None, gt=0, description="An answer that takes longer ends there; unset: no limit."
+    )
 
     @model_validator(mode="after")
     def _default_is_there(self) -> ModelsConfig:
         if self.default not in self.models:
             raise ValueError(f"the default {self.default!r} is not among {', '.join(self.models)}")
+        for name, model in self.models.items():
+            if model.server and model.server.tokenizer == name:
+                raise ValueError(
+                    f"the tokenizer of {name!r} is itself; name a model that has files of its own"
+                )
         return self
 
 
@@ -287,6 +364,25 @@ class GeneratorConfig(Frozen):
     rows: Annotated[int, Field(ge=3, le=64)] = 6
     columns: Annotated[int, Field(ge=3, le=64)] = 6
     boxes: Annotated[int, Field(ge=1, le=64)] = 1
+
+
+class ScenarioConfig(Frozen):
+    """A ready demonstration: a level, a prompt config, and the responses that were given so far."""
+
+    title: str
+    sentence: str
+    level: str = Field(description="a name in levels/, or the text of a level")
+    prompt: str | None = Field(None, description="a name in prompts/; the default one otherwise")
+    config: str = Field("", description="YAML lines put after that prompt config's")
+    template: str | None = Field(None, description="a name in templates/")
+    responses: tuple[str, ...] = Field(description="raw responses, forced start included")
+    view: Literal["text", "messages", "tokens", "diff", "training"] = "text"
+    compare: str | None = Field(None, description="a name in prompts/ to compare with")
+
+    @field_validator("responses", mode="before")
+    @classmethod
+    def _list_is_tuple(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
 
 
 class PlaygroundConfig(Frozen):
@@ -299,3 +395,5 @@ class PlaygroundConfig(Frozen):
     levels: dict[str, str] = Field(description="name: text of each shipped level file")
     level: str = Field(description="name of the level to start with")
     generator: GeneratorConfig = GeneratorConfig()
+    templates: dict[str, str] = Field({}, description="name: text of each shipped chat template")
+    scenarios: tuple[ScenarioConfig, ...] = ()

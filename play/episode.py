@@ -6,6 +6,8 @@ Everything that is shown is computed from it, so undo, redo, reset, replay and s
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -238,20 +240,10 @@ class Episode:
             )
         raw = complete_response(_encodable(raw), self.config)
         parsed = parse_response(raw, self.config)
-        action = parsed.action or 0
-        env = self._env()
-        env.restore(self.snapshot)
-        _, reward, *_ = env.step(action)
-        if parsed.problem is not None:
-            reward = round(reward + self.config.format_penalty, 10)
         turn = Turn(
-            state=self.vocabulary.text(self.board),
-            actions_left=self.actions_left,
+            **self._stepped(parsed.action or 0, parsed.problem),
             llm_raw_response=raw,
             llm_response=parsed.llm_response,
-            reward=reward,
-            action=action,
-            after=env.snapshot(),
             problem=parsed.problem,
             note=parsed.note,
             by=by,
@@ -259,6 +251,21 @@ class Episode:
             reply=reply,
         )
         return replace(self, turns=(*self.turns, turn), undone=())
+
+    def _stepped(self, action: int, problem: str | None) -> dict[str, Any]:
+        """What the environment makes of an action here: the fields of a turn that it decides."""
+        env = self._env()
+        env.restore(self.snapshot)
+        _, reward, *_ = env.step(action)
+        if problem is not None:
+            reward = round(reward + self.config.format_penalty, 10)
+        return {
+            "state": self.vocabulary.text(self.board),
+            "actions_left": self.actions_left,
+            "reward": reward,
+            "action": action,
+            "after": env.snapshot(),
+        }
 
     def act(
         self, action: str | int, *, by: str = "person", prompt: Prompt | None = None
@@ -308,6 +315,48 @@ class Episode:
             boards.append(turn.after.board)
         count = len(self.turns)
         return replace(episode, turns=tuple(turns[:count]), undone=tuple(turns[count:]))
+
+    # -- another past
+
+    def with_response(self, number: int, raw: str) -> Episode:
+        """The episode as it would be had turn `number` been answered with `raw`.
+
+        The later turns keep their responses; the environment takes their actions anew, so states
+        and rewards are those that would have followed. Where the episode ends earlier now, what
+        came after is left out. No turn from `number` on has a prompt: none was sent.
+        """
+        edited = self.undo(len(self.turns) - number + 1)
+        answered = replace(edited, undone=()).respond(raw, by="person, edited")
+        return answered._followed_by(self.turns[number:])
+
+    def without_turn(self, number: int) -> Episode:
+        """The episode as it would be had turn `number` never been; like `with_response`."""
+        before = replace(self, turns=self.turns[: number - 1], undone=())
+        return before._followed_by(self.turns[number:])
+
+    def with_reward(self, number: int, reward: float) -> Episode:
+        """The history tells of another reward for turn `number`; nothing else changes.
+
+        Raises:
+            UserError: the reward is not a finite number.
+        """
+        if not math.isfinite(reward):
+            raise UserError(
+                f"the reward is {reward}", where=f"turn {number}", remedy="Give a finite number"
+            )
+        turns = list(self.turns)
+        turns[number - 1] = replace(turns[number - 1], reward=reward)
+        return replace(self, turns=tuple(turns), undone=())
+
+    def _followed_by(self, turns: Sequence[Turn]) -> Episode:
+        episode = self
+        for turn in turns:
+            if episode.over:
+                break
+            fields = episode._stepped(turn.action, turn.problem)
+            again = replace(turn, **fields, prompt=None, reply=None, verdict=None)
+            episode = replace(episode, turns=(*episode.turns, again))
+        return episode
 
     def _env(self) -> SokobanEnv:
         return SokobanEnv(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
 from prompting.formatter import Content, ImagePart, Origin, Piece
@@ -49,25 +50,28 @@ def trace(
     *,
     end: int | None = None,
     first: int = 0,
+    befores: Sequence[str] = (),
 ) -> tuple[list[Span], list[Change]]:
     """Find the `messages` in `text[:end]`.
 
     Args:
         cleaning: pairs that were applied to `text` and so must be applied to the contents.
         first: the index in the conversation of `messages[0]`, for the `Change`s.
+        befores: what the template writes right before each message's content, where that is known,
+            so that it is not taken for a content.
 
     Returns:
         Spans that cover `text[:end]` without gap or overlap (what no message brought is
         "template"), and the changes, in order.
     """
     end = len(text) if end is None else end
-    runs = list(_runs(messages, tuple(cleaning)))
+    runs = list(_runs(messages, tuple(cleaning), befores))
     places = _whole(text, runs, end)
     spans: list[Span] = []
     changes: list[Change] = []
     for index, run in enumerate(runs):
-        low = spans[-1].end if spans else 0
-        high = next((p.start for p in places[index + 1 :] if p is not None), end)
+        low = _after(text, spans[-1].end if spans else 0, run.before)
+        high = _before_next(text, low, runs[index + 1 :], places[index + 1 :], end)
         place = places[index] or _find(text, run.text, low, high)
         found, lost = _lay(run.pieces, place) if place else _match(text, run.pieces, low, high)
         if run.picture and found and low < found[0].start:
@@ -81,6 +85,28 @@ def trace(
     return list(_fill_gaps(spans, end)), changes
 
 
+def _before_next(
+    text: str, low: int, runs: Sequence[_Run], places: Sequence[_Place | None], end: int
+) -> int:
+    """Where the template's text before the next run that was found begins; `end` without one."""
+    for run, place in zip(runs, places, strict=True):
+        if place is not None:
+            known = run.before and text.endswith(run.before, low, place.start)
+            return place.start - (len(run.before) if known else 0)
+    return end
+
+
+def _after(text: str, at: int, before: str) -> int:
+    """The place right after `before`, where `text` has it at `at`.
+
+    At the very front it may have lost its own front, which ended a message that is cut off.
+    """
+    for cut in range(len(before) if at == 0 else min(1, len(before))):
+        if text.startswith(before[cut:], at):
+            return at + len(before) - cut
+    return at
+
+
 class _Run(NamedTuple):
     """Text of one message that stays together: all of it, or what stands between two pictures."""
 
@@ -88,6 +114,7 @@ class _Run(NamedTuple):
     role: str
     pieces: list[Piece]
     picture: int  # the turn of the picture right before it; 0: none
+    before: str  # what the template writes right before it, where that is known
 
     @property
     def text(self) -> str:
@@ -101,17 +128,20 @@ class _Place(NamedTuple):
 
 
 def _runs(
-    messages: Sequence[dict[str, Any]], cleaning: tuple[tuple[str, str], ...]
+    messages: Sequence[dict[str, Any]],
+    cleaning: tuple[tuple[str, str], ...],
+    befores: Sequence[str],
 ) -> Iterator[_Run]:
     for index, message in enumerate(messages):
         content = message["content"]
+        before = befores[index] if befores else ""
         pieces: list[Piece] = []
         picture = 0
         for part in content if isinstance(content, list) else [content]:
             if isinstance(part, ImagePart):
                 if pieces:
-                    yield _Run(index, message["role"], pieces, picture)
-                pieces, picture = [], part.turn
+                    yield _Run(index, message["role"], pieces, picture, before)
+                pieces, picture, before = [], part.turn, ""
             else:
                 text = part["text"] if isinstance(part, dict) else part
                 pieces += [
@@ -119,7 +149,7 @@ def _runs(
                     for piece in _pieces(text, message["role"])
                 ]
         if pieces:
-            yield _Run(index, message["role"], pieces, picture)
+            yield _Run(index, message["role"], pieces, picture, before)
 
 
 def _pieces(text: str, role: str) -> Sequence[Piece]:
@@ -144,7 +174,9 @@ def _whole(text: str, runs: Sequence[_Run], end: int) -> list[_Place | None]:
     places: list[_Place | None] = []
     low = 0
     for run in runs:
-        place = _find(text, run.text, low, end) if run.role != "assistant" else None
+        place = None
+        if run.role != "assistant":
+            place = _find(text, run.text, _after(text, low, run.before), end)
         if place is not None:
             low = place.start + len(place.text)
         places.append(place)
@@ -178,12 +210,9 @@ def _match(text: str, pieces: Sequence[Piece], low: int, high: int) -> tuple[lis
     """Where a rewritten content agrees with `text[low:high]`, and what of it is not there."""
     content = "".join(piece.text for piece in pieces)
     owners = [piece for piece in pieces for _ in piece.text]
-    matcher = SequenceMatcher(None, content, text[low:high], autojunk=False)
     spans: list[Span] = []
     lost, done = [], 0
-    for there, here, size in matcher.get_matching_blocks():
-        if size < _SHORTEST_MATCH:
-            continue
+    for there, here, size in _agreements(content, text[low:high]):
         lost.append(content[done:there])
         done = there + size
         for index in range(size):
@@ -193,6 +222,25 @@ def _match(text: str, pieces: Sequence[Piece], low: int, high: int) -> tuple[lis
             else:
                 spans.append(Span(at, at + 1, piece.origin, piece.turn))
     return spans, "".join(lost) + content[done:]
+
+
+def _agreements(content: str, text: str) -> Iterator[tuple[int, int, int]]:
+    """Stretches that both hold, in order: where in each, and how long.
+
+    A short one counts only where it is all that stands between two longer ones, but for white
+    space: a thought of one letter that the template put on a line of its own.
+    """
+    matcher = SequenceMatcher(None, content, text, autojunk=False)
+    blocks = [block for block in matcher.get_matching_blocks() if block.size >= _SHORTEST_MATCH]
+    for block, after in zip_longest(blocks, blocks[1:]):
+        yield block.a, block.b, block.size
+        if after is None:
+            return
+        there, here = block.a + block.size, block.b + block.size
+        between, written = content[there : after.a], text[here : after.b]
+        short = between.strip()
+        if short and short == written.strip():
+            yield there + between.index(short), here + written.index(short), len(short)
 
 
 def _fill_gaps(spans: list[Span], end: int) -> Iterator[Span]:

@@ -19,6 +19,10 @@ from prompting.formatter import ImagePart, opening_length
 from prompting.spans import Change, Span, clean, trace
 from prompting.tokens import control_tokens, tokenize
 
+# This many messages hold every pair of roles in a row: system, user (twice, where rewards stand
+# alone), assistant.
+_FEW = 6
+
 
 class TemplateRefusal(UserError):
     """The chat template does not take these messages; the episode is not touched."""
@@ -91,7 +95,14 @@ def render_prompt(
         first = opening_length(prompt_config)
         text = _without_opening(text, messages[:first], tokenizer, prompt_config)
     end = len(text) - (len(forced) if text.endswith(forced) else 0)
-    spans, changes = trace(text, messages[first:], prompt_config.cleaning, end=end, first=first)
+    spans, changes = trace(
+        text,
+        messages[first:],
+        prompt_config.cleaning,
+        end=end,
+        first=first,
+        befores=_befores(tokenizer, messages, prompt_config)[first:],
+    )
     if end < len(text):
         spans.append(Span(end, len(text), "forced_start"))
     images = tuple(_images(messages[first:]))
@@ -159,6 +170,32 @@ def _without_opening(
     return text[len(alone) :]
 
 
+def _befores(tokenizer: Any, messages: list[dict[str, Any]], config: PromptConfig) -> list[str]:
+    """What the template writes right before each message's content; "" where that is not known.
+
+    Learnt from how it renders a few words in the roles of the first messages. A user message is
+    put at the end, since a template may treat a last response in its own way.
+    """
+    if not all(isinstance(message["content"], str) for message in messages):
+        return [""] * len(messages)
+    roles = [message["role"] for message in messages]
+    few = [*roles[:_FEW], "user"] if roles[:_FEW][-1:] == ["assistant"] else roles[:_FEW]
+    words = [f"Word{number}of{len(few)}" for number in range(len(few))]
+    trial = [{"role": role, "content": word} for role, word in zip(few, words, strict=True)]
+    try:
+        text = clean(_apply(tokenizer, trial, generation_prompt=False), config.cleaning)
+    except TemplateRefusal:
+        return [""] * len(messages)
+    known: dict[tuple[str | None, str], str] = {}
+    at = 0
+    for pair, word in zip(zip([None, *few[:-1]], few, strict=True), words, strict=True):
+        found = text.find(word, at)
+        if found >= 0:
+            known.setdefault(pair, text[at:found])
+            at = found + len(word)
+    return [known.get(pair, "") for pair in zip([None, *roles[:-1]], roles, strict=True)]
+
+
 def _images(messages: list[dict[str, Any]]) -> list[Any]:
     return [
         part.image
@@ -176,4 +213,14 @@ def _tokenize(
         # The processor puts as many placeholder tokens as an image has patches, so the ids are its.
         ids = tokenizer(text=[text], images=list(images), add_special_tokens=False)["input_ids"]
         return tuple(int(token) for token in ids[0]), ()
-    return tokenize(getattr(tokenizer, "tokenizer", tokenizer), text)
+    ids, offsets = tokenize(getattr(tokenizer, "tokenizer", tokenizer), text)
+    return ids, _without_gaps(offsets, len(text))
+
+
+def _without_gaps(offsets: tuple[tuple[int, int], ...], end: int) -> tuple[tuple[int, int], ...]:
+    """A character that no token owns (an accent that the tokenizer joined to its letter) goes to
+    the token before it, so that the tokens together show the whole text."""
+    nexts = [start for start, _ in offsets[1:]] + [end]
+    if all(own[1] >= after for own, after in zip(offsets, nexts, strict=True)):
+        return offsets
+    return tuple((own[0], max(own[1], n)) for own, n in zip(offsets, nexts, strict=True))

@@ -21,7 +21,7 @@ def asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def bound(name: str, value: Any, **replacements: str) -> gr.HTML:
+def bound(name: str, value: Any, elem_id: str = "", **replacements: str) -> gr.HTML:
     """A component from `assets/{name}.html` and `.js`, showing `value`."""
     skeleton = asset(f"{name}.html")
     for placeholder, html in replacements.items():
@@ -31,15 +31,15 @@ def bound(name: str, value: Any, **replacements: str) -> gr.HTML:
         html_template=skeleton,
         js_on_load=asset(f"{name}.js"),
         apply_default_css=False,
-        elem_id=f"pp-{name}",
+        elem_id=f"pp-{elem_id or name}",
         elem_classes=["pp-component"],
     )
 
 
-def prompt(value: Any) -> gr.HTML:
+def prompt(value: Any, elem_id: str = "") -> gr.HTML:
     """The exact prompt, with the legend of its colours."""
     keys = (f'<span data-origin="{key}">{label}</span>' for key, label in ORIGINS.items())
-    return bound("prompt", value, LEGEND="".join(keys))
+    return bound("prompt", value, elem_id, LEGEND="".join(keys))
 
 
 def downloader() -> gr.HTML:

@@ -6,15 +6,23 @@ episode in hand is only ever replaced by one that was made without error.
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from agents import Mode, Reply, load_model, load_tokenizer
-from configs import GenerationConfig, PlaygroundConfig, dump_prompt_config, parse_prompt_config
+from configs import (
+    GenerationConfig,
+    PlaygroundConfig,
+    ScenarioConfig,
+    dump_prompt_config,
+    parse_prompt_config,
+)
 from envs.sokoban import (
     ACTION_NAMES,
     Level,
@@ -28,7 +36,8 @@ from play import Episode, load_episode, referee, save_episode
 from play.episode import generated
 from prompting import Prompt
 from ui import levels as levels_view
-from ui.session import Session
+from ui.scenarios import comparison, scenario_episode, scenario_yaml
+from ui.session import MAIN, Session
 
 # The ways a model may decide, as the page calls them.
 MODES: dict[Mode, str] = {"grammar": "Legal answer", "choice": "Scored choice", "free": "Free"}
@@ -76,8 +85,12 @@ class Handlers:
         """The levels that come along."""
         return [parse_level(text, where=name) for name, text in self.config.levels.items()]
 
-    def tokenizer(self, model: str) -> Any:
-        return load_tokenizer(model, self.config.models)
+    def tokenizer(self, session: Session) -> Any:
+        """What renders this session's prompts: its model's tokenizer, with its chat template."""
+        tokenizer = load_tokenizer(session.model, self.config.models)
+        return (
+            tokenizer if session.template is None else _with_template(tokenizer, session.template)
+        )
 
     # -- the person's seat
 
@@ -225,7 +238,7 @@ class Handlers:
         """The level in play from its start, with these moves as turns."""
         try:
             episode = session.episode.reset()
-            tokenizer = self.tokenizer(session.model)
+            tokenizer = self.tokenizer(session)
             for action in read_lurd(lurd, where="moves"):
                 if episode.over:
                     break
@@ -260,13 +273,124 @@ class Handlers:
             episode = Episode.start(session.episode.config, level())
         except UserError as error:
             return _next(session, str(error))
-        return _next(replace(session, thinking=False).with_episode(episode, self.tokenizer))
+        alone = replace(session, thinking=False, branch=MAIN, branches=())
+        return _next(alone.with_episode(episode, self.tokenizer))
 
     def choose_model(self, session: Session, model: str) -> Session:
         """Another model's chat template from now on; its weights load when it is to answer."""
         if model not in self.config.models.models:
             return _next(session, f"There is no model {model!r}.")
         return _next(replace(session, model=model, live=None).rendered(self.tokenizer))
+
+    def following(self, session: Session, seed: float | None) -> tuple[Session, int]:
+        """The level of the next seed, and that seed."""
+        seed = int(seed or 0) + 1
+        return self.generate(session, seed), seed
+
+    # -- another past
+
+    def fork(self, session: Session) -> Session:
+        """A branch that goes on from the turn that is looked at, or from now."""
+        number = session.look or len(session.episode.turns) + 1
+        return _next(session.forked(session.past, f"from turn {number}", self.tokenizer))
+
+    def edit_response(self, session: Session, raw: str) -> Session:
+        """A branch in which the turn that is looked at was answered otherwise."""
+        return self._edited(
+            session, "answers anew", lambda turn: session.episode.with_response(turn, raw)
+        )
+
+    def edit_reward(self, session: Session, reward: float | None) -> Session:
+        """A branch in which the turn that is looked at was paid otherwise."""
+        if reward is None:
+            return _next(session, "Give the reward as a number.")
+        return self._edited(
+            session, "pays anew", lambda turn: session.episode.with_reward(turn, reward)
+        )
+
+    def drop(self, session: Session) -> Session:
+        """A branch without the turn that is looked at."""
+        return self._edited(session, "is dropped", session.episode.without_turn)
+
+    def _edited(self, session: Session, why: str, edit: Callable[[int], Episode]) -> Session:
+        if session.look is None:
+            return _next(session, "Choose a turn in the history first.")
+        try:
+            episode = edit(session.look)
+        except UserError as error:
+            return _next(session, str(error))
+        return _next(session.forked(episode, f"turn {session.look} {why}", self.tokenizer))
+
+    def switch(self, session: Session, branch: str) -> Session:
+        """Another branch."""
+        return _next(session.switched(branch, self.tokenizer))
+
+    # -- demonstrations, and two prompts on one history
+
+    def demonstrate(
+        self, session: Session, data: Any
+    ) -> tuple[Session, ScenarioConfig | None, str]:
+        """A ready demonstration, and the YAML that it plays under."""
+        index = data.get("index") if isinstance(data, dict) else None
+        known = self.config.scenarios
+        if not isinstance(index, int) or not 0 <= index < len(known):
+            return _next(session), None, dump_prompt_config(session.episode.config)
+        scenario = known[index]
+        template = self.config.templates[scenario.template] if scenario.template else None
+        fresh = replace(session, template=template, thinking=False, branch=MAIN, branches=())
+        try:
+            tokenizer = self.tokenizer(fresh)
+        except UserError:  # no model and no network: the page says so in the prompt's place
+            tokenizer = None
+        episode = scenario_episode(scenario, self.config, tokenizer)
+        played = _next(fresh.with_episode(episode, self.tokenizer))
+        return played, scenario, scenario_yaml(scenario, self.config)
+
+    def other(self, session: Session, prompt: str, model: str) -> Session:
+        """The same history under another prompt config and model."""
+        config = parse_prompt_config(self.config.prompts[prompt], prompt)
+        episode = session.episode.with_config(config)
+        template = session.template if model == session.model else None
+        other = replace(session, episode=episode, model=model, template=template, look=None)
+        return other.rendered(self.tokenizer)
+
+    def compare(
+        self, session: Session, prompt: str, model: str, odds: Sequence[Any] = ()
+    ) -> tuple[Session, list[list[str]]]:
+        """The other session, and the rows of facts about both."""
+        other = self.other(session, prompt, model)
+        episodes = (session.episode, other.episode)
+        return other, comparison(session.prompt, other.prompt, episodes, odds)
+
+    def odds(self, session: Session, prompt: str, model: str) -> list[dict[str, float]]:
+        """How likely each model finds each action under its prompt; asks both."""
+        return [self._scored(one) for one in (session, self.other(session, prompt, model))]
+
+    def _scored(self, session: Session) -> dict[str, float]:
+        if session.prompt is None or session.episode.over:
+            return {}
+        agent = load_model(session.model, self.config.models).agent(
+            session.episode.config, mode="choice", generation=GenerationConfig(temperature=0)
+        )
+        *_, reply = agent.respond(session.prompt)
+        return reply.action_probabilities
+
+    # -- the chat template
+
+    def choose_template(self, session: Session, model: str) -> tuple[Session, str]:
+        """The chat template of a model in place of the own one's; and its text."""
+        shipped = self.config.templates.get(model.removeprefix("template:"))
+        if shipped is not None:
+            return self.use_template(session, shipped), shipped
+        try:
+            text = load_tokenizer(model, self.config.models).chat_template or ""
+        except UserError as error:
+            return _next(session, str(error)), session.template or ""
+        return self.use_template(session, text if model != session.model else ""), text
+
+    def use_template(self, session: Session, text: str) -> Session:
+        """A chat template of one's own; an empty text goes back to the model's."""
+        return _next(replace(session, template=text or None, live=None).rendered(self.tokenizer))
 
     # -- the prompt config
 
@@ -310,6 +434,14 @@ class Handlers:
             return _next(session, str(error)), dump_prompt_config(session.episode.config)
         session = replace(session, thinking=False).with_episode(episode, self.tokenizer)
         return _next(session), dump_prompt_config(episode.config)
+
+
+@lru_cache(maxsize=32)
+def _with_template(tokenizer: Any, template: str) -> Any:
+    """The same tokenizer with another chat template; the original is everybody's."""
+    other = copy.copy(tokenizer)
+    other.chat_template = template
+    return other
 
 
 def _next(session: Session, message: str = "") -> Session:

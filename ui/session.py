@@ -17,8 +17,13 @@ from errors import UserError
 from play import Episode
 from prompting import Prompt
 
+# From a session to the tokenizer (or processor) that renders its prompts.
+Tokenizers = Callable[["Session"], Any]
 
-@dataclass(frozen=True)
+MAIN = "main"  # the branch that every episode begins on
+
+
+@dataclass(frozen=True, eq=False)  # told apart by identity: to compare them would take long
 class Session:
     """One visitor's state.
 
@@ -31,6 +36,9 @@ class Session:
         message: what the last action could not do, in words; empty when all went well.
         serial: counts the events, so that the page sees an answer even to an event without effect.
         home: the level that an address without a query opens.
+        template: a chat template (Jinja) in place of the model's own, or None.
+        branch: the name of the branch that `episode` is; `branches` holds all others as they were
+            left.
     """
 
     episode: Episode
@@ -43,35 +51,71 @@ class Session:
     message: str = ""
     serial: int = 0
     home: Level | None = None
+    template: str | None = None
+    branch: str = MAIN
+    branches: tuple[tuple[str, Episode], ...] = ()
 
-    def with_episode(self, episode: Episode, tokenizer: Callable[[str], Any]) -> Session:
+    def with_episode(self, episode: Episode, tokenizer: Tokenizers) -> Session:
         """The same tab with another episode, and the prompt that comes next in it."""
         return replace(self, episode=episode, look=None, live=None).rendered(tokenizer)
 
-    def rendered(self, tokenizer: Callable[[str], Any]) -> Session:
+    def rendered(self, tokenizer: Tokenizers) -> Session:
         """Render the next prompt; a template's refusal or a missing model becomes `refusal`."""
         try:
             # When the episode is over nothing more is sent, so what it trains on is shown instead.
-            prompt = self.episode.prompt(tokenizer(self.model), training=self.episode.over)
+            prompt = self.episode.prompt(tokenizer(self), training=self.episode.over)
         except UserError as error:
             return replace(self, prompt=None, refusal=str(error))
         return replace(self, prompt=prompt, refusal="")
 
-    def act(self, action: str, tokenizer: Callable[[str], Any]) -> Session:
+    # -- branches
+
+    def forked(self, episode: Episode, why: str, tokenizer: Tokenizers) -> Session:
+        """Go on with `episode` on a branch of its own; the one in hand is kept as it is."""
+        names = {self.branch, *(name for name, _ in self.branches)}
+        number = next(n for n in range(2, len(names) + 3) if not _numbered(names, n))
+        kept = (*self.branches, (self.branch, self.episode))
+        moved = replace(self, branch=f"{number}: {why}", branches=kept)
+        return moved.with_episode(episode, tokenizer)
+
+    def switched(self, name: str, tokenizer: Tokenizers) -> Session:
+        """Go on with another branch; an unknown name changes nothing."""
+        found = dict(self.branches)
+        if name not in found:
+            return self
+        rest = tuple(pair for pair in self.branches if pair[0] != name)
+        kept = (*rest, (self.branch, self.episode))
+        return replace(self, branch=name, branches=kept).with_episode(found[name], tokenizer)
+
+    @property
+    def branch_names(self) -> list[str]:
+        """All branches, the main one first, then in the order of their numbers."""
+        names = [self.branch, *(name for name, _ in self.branches)]
+        return sorted(
+            names, key=lambda name: (name != MAIN, int(name.split(":")[0]) if name != MAIN else 0)
+        )
+
+    def act(self, action: str, tokenizer: Tokenizers) -> Session:
         """One thing a person does on the board: "1" to "4" move, "undo", "redo" or "reset"."""
         if action in ("undo", "redo", "reset"):
             return self.with_episode(getattr(self.episode, action)(), tokenizer)
         return self.with_episode(self.episode.act(int(action), prompt=self.sent), tokenizer)
 
-    def seen(self, view: str, tokenizer: Callable[[str], Any]) -> Prompt | None:
+    def seen(self, view: str, tokenizer: Tokenizers) -> Prompt | None:
         """The prompt that a view shows: what was or is sent, or what a trainer reads of it."""
         if view != "training":
+            # The very object that was sent, or that will be.
             return self.episode.turns[self.look - 1].prompt if self.look else self.prompt
         if self.prompt is None:
             return None
         turns = self.look or len(self.episode.turns)
         episode = self.episode.undo(len(self.episode.turns) - turns)
-        return episode.prompt(tokenizer(self.model), training=True)
+        return episode.prompt(tokenizer(self), training=True)
+
+    def at(self, turn: int) -> Prompt | None:
+        """The prompt that was sent at a turn, counted from 1; None where there is none."""
+        turns = self.episode.turns
+        return turns[turn - 1].prompt if 1 <= turn <= len(turns) else None
 
     @property
     def sent(self) -> Prompt | None:
@@ -96,3 +140,7 @@ class Session:
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Session:
         return self  # nothing can change it
+
+
+def _numbered(names: set[str], number: int) -> bool:
+    return any(name.startswith(f"{number}:") for name in names)

@@ -14,9 +14,16 @@ from agents import Reply
 from envs.sokoban import ACTION_NAMES, svg
 from play import Turn, referee
 from prompting import Content, ImagePart, Prompt
+from ui.diff import diff_parts, first_break, shared
 from ui.session import Session
 
-VIEWS = {"text": "Text", "messages": "Messages", "tokens": "Tokens", "training": "Training"}
+VIEWS = {
+    "text": "Text",
+    "messages": "Messages",
+    "tokens": "Tokens",
+    "diff": "Diff",
+    "training": "Training",
+}
 
 ORIGINS = {
     "template": "template",
@@ -109,9 +116,15 @@ def signed(number: float) -> str:
 # -- the prompt
 
 
-def prompt_view(session: Session, view: str, prompt: Prompt | None) -> dict[str, Any]:
-    """`prompt` in one of `VIEWS`, for now or for the turn that is looked at."""
-    shown = {
+def prompt_view(
+    session: Session, view: str, prompt: Prompt | None, other: Prompt | None = None
+) -> dict[str, Any]:
+    """`prompt` in one of `VIEWS`, for now or for the turn that is looked at.
+
+    Args:
+        other: what the diff compares with; by default the prompt of the turn before.
+    """
+    shown: dict[str, Any] = {
         "kind": view,
         "text": prompt.text if prompt else "",
         "blocks": [],
@@ -128,11 +141,23 @@ def prompt_view(session: Session, view: str, prompt: Prompt | None) -> dict[str,
         problem = missing if session.look else session.refusal
         note = ["error", problem] if problem else ["wait", "The chat template is loading …"]
         return shown | {"notes": [note]}
-    blocks = _chunks(_token_parts(prompt) if view == "tokens" else _text_parts(prompt))
-    return shown | {
-        "blocks": blocks,
-        "stats": _stats(prompt, _before(session) if view != "training" else None),
-        "notes": _notes(prompt, session, view),
+    before = _before(session) if view != "training" else None
+    shown["stats"] = _stats(prompt, before, session)
+    shown["notes"] = _notes(prompt, session, view)
+    if view == "diff":
+        return shown | _diff(prompt, other or before, shown["notes"])
+    parts = _token_parts(prompt) if view == "tokens" else _text_parts(prompt)
+    return shown | {"blocks": _chunks(parts)}
+
+
+def _diff(prompt: Prompt, other: Prompt | None, notes: list[list[str]]) -> dict[str, Any]:
+    if other is None:
+        note = ["look", "There is no earlier prompt to compare with: this is the first turn."]
+        return {"blocks": _chunks(_text_parts(prompt)), "notes": [note, *notes]}
+    parts = [[*part, ORIGINS[part[1]]] for part in diff_parts(other, prompt)]
+    return {
+        "blocks": _chunks(iter(parts)),
+        "notes": [["look", first_break(other, prompt)], *notes],
     }
 
 
@@ -141,11 +166,14 @@ def _before(session: Session) -> Prompt | None:
     return turns[-1].prompt if turns else None
 
 
-def _stats(prompt: Prompt, before: Prompt | None) -> list[str]:
+def _stats(prompt: Prompt, before: Prompt | None, session: Session) -> list[str]:
     stats = [f"{len(prompt.token_ids):,} tokens", f"{len(prompt.text):,} characters"]
     if before is not None:
         more = len(prompt.token_ids) - len(before.token_ids)
-        stats.append(f"{'+' if more >= 0 else '−'}{abs(more):,} tokens since the turn before")
+        stats.append(f"{'+' if more >= 0 else '−'}{abs(more):,} this turn")
+        stats.append(f"{shared(before.token_ids, prompt.token_ids):,} as in the turn before")
+    if session.look and session.episode.turns[session.look - 1].reply:
+        stats.append("ids shown = ids sent ✓")
     return stats
 
 

@@ -49,6 +49,52 @@ function play(frames) {
   }, 260);
 }
 
+// The model's moves: one, or one after another while `auto` lasts.
+let auto = 0;
+let asked = -1; // the turn that the model was last asked to decide
+
+function model() {
+  if (props.value.locked || props.value.over) { auto = 0; return; }
+  asked = props.value.step;
+  trigger("model", {});
+}
+
+function toggleAuto() {
+  if (auto) auto = 0;
+  else {
+    auto = Math.max(1, Math.floor(Number(element.querySelector(".pp-turns input").value)) || 1);
+    if (!props.value.locked) { auto -= 1; model(); }
+  }
+  showAuto();
+}
+
+function showAuto() {
+  const button = element.querySelector("button[data-do=auto]");
+  button.textContent = auto ? `Pause (${auto})` : "Auto";
+}
+
+function goOn() {
+  if (props.value.locked || !auto) return showAuto();
+  // A stopped, failed or refused answer leaves the turn undecided: do not ask again for ever.
+  if (props.value.over || props.value.step !== asked + 1) auto = 0;
+  else { auto -= 1; model(); }
+  showAuto();
+}
+
+function blind(button) {
+  const on = button.getAttribute("aria-pressed") !== "true";
+  button.setAttribute("aria-pressed", on);
+  button.textContent = on ? "Show the board" : "Hide the board";
+  document.body.classList.toggle("pp-blind", on);
+}
+
+function does(what, button) {
+  if (what === "model") model();
+  if (what === "auto") toggleAuto();
+  if (what === "blind") blind(button);
+  if (what === "stop") { auto = 0; showAuto(); trigger("stop", {}); }
+}
+
 function draw() {
   clearInterval(film);
   film = null;
@@ -82,6 +128,8 @@ function draw() {
   banner.textContent = view.banner;
   banner.dataset.kind = view.kind;
   element.dataset.locked = view.locked ? "yes" : "no";
+  element.querySelector("button[data-do=stop]").hidden = !view.locked;
+  element.querySelector("button[data-do=model]").setAttribute("aria-disabled", view.locked || view.over);
   for (const button of element.querySelectorAll("button[data-act]")) {
     const act = button.dataset.act;
     const off = view.locked || (/\d/.test(act) ? view.over : !view.can.includes(act));
@@ -91,8 +139,10 @@ function draw() {
 }
 
 element.addEventListener("click", (event) => {
-  const button = event.target.closest("button[data-act]");
-  if (button) {
+  const button = event.target.closest("button");
+  if (button?.dataset.do) {
+    if (button.getAttribute("aria-disabled") !== "true") does(button.dataset.do, button);
+  } else if (button) {
     if (button.getAttribute("aria-disabled") !== "true") ask(button.dataset.act);
   } else if (event.target.closest(".pp-picture")) {
     board.focus({ preventScroll: true });
@@ -108,11 +158,27 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (!element.isConnected || event.defaultPrevented) return;
   if (event.target instanceof Element && event.target.closest(BUSY)) return;
+  const plain = !event.shiftKey && event.key.toLowerCase();
+  const onButton = event.target instanceof Element && event.target.closest("button, a, summary");
+  if (plain === "l" || plain === "n" || (plain === " " && !onButton)) {
+    event.preventDefault();
+    if (plain === "l") model();
+    if (plain === "n" && !props.value.locked) trigger("next", {});
+    if (plain === " ") toggleAuto();
+    return;
+  }
   const act = KEYS[event.key] ?? (event.shiftKey ? undefined : KEYS[event.key.toLowerCase()]);
   if (act === undefined) return;
   event.preventDefault();
   ask(act);
 });
+
+// The cell under the pointer is told to whoever shows its character.
+picture.addEventListener("pointerover", (event) => {
+  const cell = event.target.closest?.("[data-r]");
+  if (cell) document.dispatchEvent(new CustomEvent("pp-cell", { detail: [Number(cell.dataset.r), Number(cell.dataset.c)] }));
+});
+picture.addEventListener("pointerleave", () => document.dispatchEvent(new CustomEvent("pp-cell", { detail: null })));
 
 // A swipe on the board is a move.
 let touch = null;
@@ -134,5 +200,6 @@ watch("value", () => {
   play(props.value.replay);
   history.replaceState(history.state, "", props.value.address || location.pathname);
   send();
+  goOn();
 });
 draw();

@@ -115,5 +115,32 @@ element.addEventListener("click", (event) => {
   }
 });
 
+// Lights the character that a cell of the board is in the last state, without touching the text.
+document.addEventListener("pp-cell", ({ detail }) => {
+  if (!("highlights" in CSS)) return;
+  CSS.highlights.delete("pp-cell");
+  for (const node of body.querySelectorAll(".pp-lit")) node.classList.remove("pp-lit");
+  const states = [...body.querySelectorAll("[data-origin=state]:not([data-mark=gone])")];
+  const last = states.at(-1)?.dataset.turn;
+  if (!detail || last === undefined) return;
+  const nodes = states.filter((node) => node.dataset.turn === last);
+  const width = nodes.map((node) => node.textContent).join("").indexOf("\n") + 1;
+  let left = detail[0] * width + detail[1];
+  for (const node of nodes) {
+    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+    for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+      if (left < text.length) {
+        const range = new Range();
+        range.setStart(text, left);
+        range.setEnd(text, left + 1);
+        CSS.highlights.set("pp-cell", new Highlight(range));
+        if (props.value.kind === "tokens") node.classList.add("pp-lit");
+        return;
+      }
+      left -= text.length;
+    }
+  }
+});
+
 watch("value", draw);
 draw();

@@ -1,0 +1,19 @@
+// Facts about two prompts, side by side.
+const rows = element.querySelector("tbody");
+
+function draw() {
+  element.hidden = props.value.rows.length === 0;
+  rows.replaceChildren(...props.value.rows.map((cells) => {
+    const line = document.createElement("tr");
+    for (const [index, text] of cells.entries()) {
+      const cell = document.createElement(index ? "td" : "th");
+      if (!index) cell.scope = "row";
+      cell.textContent = text;
+      line.append(cell);
+    }
+    return line;
+  }));
+}
+
+watch("value", draw);
+draw();

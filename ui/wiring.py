@@ -1,0 +1,382 @@
+"""Which event of the page calls which handler, and what is shown then.
+
+Handlers make sessions; here each event takes its inputs, calls one, and shows the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import gradio as gr
+
+from agents import Mode
+from configs import GenerationConfig
+from envs.sokoban import Level
+from ui import levels, views
+from ui.handlers import Answer, Handlers
+from ui.session import Session
+
+# Every event shows its own progress; the page's components never flicker.
+_QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+# A move is answered at once and in order (the board sends one at a time).
+_PLAY: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "multiple"}
+# While one types, only the last state of the text matters.
+_TYPING: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "always_last"}
+# Whatever uses a model's weights waits in one line.
+_MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 1}
+# The solver takes its time beside the moves, for two visitors at once.
+_JUDGE: dict[str, Any] = {**_QUIET, "concurrency_id": "referee", "concurrency_limit": 2}
+
+COMPARE = "Compare"  # the tab's name
+SHELF_SECONDS = 4.0  # for the lengths of an uploaded collection
+
+
+def wire(page: Any, handlers: Handlers, app: gr.Blocks) -> None:
+    """Connect every event of the page."""
+    _Wiring(page, handlers, app)
+
+
+class _Wiring:
+    """The page, its handlers, and the components that nearly every event shows anew."""
+
+    def __init__(self, page: Any, handlers: Handlers, app: gr.Blocks) -> None:
+        self.page, self.do, self.app = page, handlers, app
+        self.seen = [page.session, page.view, page.against]
+        self.shown = [page.session, page.board, page.prompt, page.answer, page.history]
+        self.shelved = dict(zip(page.shipped, page.config.levels, strict=True))
+        self._playing()
+        self._model()
+        self._past()
+        self._levels()
+        self._texts()
+        self._demos()
+        self._compare()
+        self._files()
+        self._beginning()
+
+    # -- shapes that repeat
+
+    def _show(self, session: Session, view: str, against: float | None = 0) -> tuple[Any, ...]:
+        """The session and its values, in the order of `self.shown`."""
+        return (
+            session,
+            views.board_view(session),
+            self._prompt_view(session, view, against),
+            views.answer_view(session),
+            views.history_view(session),
+        )
+
+    def _prompt_view(self, session: Session, view: str, against: float | None) -> dict[str, Any]:
+        prompt = session.seen(view, self.do.tokenizer)
+        other = session.at(int(against or 0)) if view == "diff" else None
+        return views.prompt_view(session, view, prompt, other)
+
+    def _on(
+        self, event: Any, handler: Callable[..., Session], inputs: Sequence[Any] = (), **how: Any
+    ) -> Any:
+        """An event whose handler takes the session and the inputs' values, and makes a session."""
+
+        def run(session: Session, view: str, against: float, *values: Any) -> Any:
+            return self._show(handler(session, *values), view, against)
+
+        return self._judged(event(run, [*self.seen, *inputs], self.shown, **(_PLAY | how)))
+
+    def _on_data(self, event: Any, handler: Callable[[Session, Any], Session]) -> Any:
+        """The same for an event of a component of ours, which brings data of its own."""
+
+        def run(session: Session, view: str, against: float, event: gr.EventData) -> Any:
+            return self._show(handler(session, event._data), view, against)
+
+        return self._judged(event(run, self.seen, self.shown, **_PLAY))
+
+    def _judged(self, event: Any) -> Any:
+        """Ask the referee after an event: a move is on the screen before the solver begins."""
+        page = self.page
+
+        def judge(session: Session) -> Any:
+            return (
+                levels.referee_view(session.past),
+                views.history_view(session),
+                self.shelved.get(session.episode.level),
+            )
+
+        return event.then(judge, page.session, [page.referee, page.history, page.level], **_JUDGE)
+
+    # -- playing
+
+    def _playing(self) -> None:
+        page, do = self.page, self.do
+        self._on_data(page.board.act, do.act)
+        for event in (page.send.click, page.typed.submit):
+            self._on(event, do.send, [page.typed]).then(lambda: "", None, page.typed, **_QUIET)
+        self._on(page.generate.click, do.generate, [page.seed])
+        self._on(page.level.input, do.choose_level, [page.level])
+        self._on(page.model.input, do.choose_model, [page.model])
+
+        def following(session: Session, view: str, against: float, seed: float) -> Any:
+            session, seed = do.following(session, seed)
+            return (*self._show(session, view, against), seed)
+
+        self._judged(
+            page.board.next(following, [*self.seen, page.seed], [*self.shown, page.seed], **_PLAY)
+        )
+
+        def look(session: Session, view: str, against: float, event: gr.EventData) -> Any:
+            session = do.look(session, event._data)
+            turn = session.episode.turns[session.look - 1] if session.look else None
+            raw, reward = (turn.llm_raw_response, turn.reward) if turn else ("", None)
+            return (*self._show(session, view, against), raw, reward)
+
+        self._judged(
+            page.history.look(
+                look, self.seen, [*self.shown, page.past_response, page.past_reward], **_PLAY
+            )
+        )
+
+        def change(session: Session, view: str, against: float) -> Any:
+            return self._prompt_view(session, view, against), gr.update(visible=view == "diff")
+
+        for event in (page.view.change, page.against.change):
+            event(change, self.seen, [page.prompt, page.against], **_PLAY)
+
+    # -- the model
+
+    def _model(self) -> None:
+        page, do = self.page, self.do
+        sampling = [
+            page.temperature, page.top_p, page.top_k, page.sampling_seed, page.max_new_tokens
+        ]  # fmt: skip
+
+        def begin(session: Session, view: str, against: float) -> Any:
+            return (*self._show(do.begin(session), view, against), None)
+
+        def stream(
+            session: Session, mode: Mode, temperature: float, top_p: float, top_k: float,
+            seed: float, most: float, request: gr.Request,
+        ) -> Iterator[tuple[Any, Answer | None]]:  # fmt: skip
+            generation = _generation(temperature, top_p, top_k, seed, most)
+            visitor = request.session_hash or ""
+            for shown, answer in do.stream(session, mode, generation, visitor):
+                yield views.answer_view(shown), answer
+
+        def record(session: Session, view: str, against: float, answer: Answer | None) -> Any:
+            return self._show(do.record(session, answer), view, against)
+
+        def stop(request: gr.Request) -> None:
+            do.stop(request.session_hash or "")
+
+        begun = page.board.model(begin, self.seen, [*self.shown, page.answered], **_PLAY)
+        made = begun.then(
+            stream, [page.session, page.mode, *sampling], [page.answer, page.answered], **_MODEL
+        )
+        self._judged(made.then(record, [*self.seen, page.answered], self.shown, **_PLAY))
+        page.board.stop(stop, None, None, **_PLAY)
+
+    # -- another past
+
+    def _past(self) -> None:
+        page, do = self.page, self.do
+        edits: list[tuple[Any, Callable[..., Session], list[Any]]] = [
+            (page.fork.click, do.fork, []),
+            (page.drop.click, do.drop, []),
+            (page.edit_response.click, do.edit_response, [page.past_response]),
+            (page.edit_reward.click, do.edit_reward, [page.past_reward]),
+            (page.branch.input, do.switch, [page.branch]),
+        ]
+        for event, handler, inputs in edits:
+            self._branches(self._on(event, handler, inputs))
+
+    def _branches(self, event: Any) -> Any:
+        return event.then(
+            lambda session: gr.update(choices=session.branch_names, value=session.branch),
+            self.page.session,
+            self.page.branch,
+            **_QUIET,
+        )
+
+    # -- levels
+
+    def _levels(self) -> None:
+        page, do = self.page, self.do
+        opened = [*self.shown, page.collection, page.shelf]
+
+        def pick(
+            session: Session, view: str, against: float, shelf: tuple[Level, ...],
+            event: gr.EventData,
+        ) -> Any:  # fmt: skip
+            session = do.pick(session, shelf, event._data)
+            shown = levels.shelf_view(shelf, session.episode.level)
+            text = levels.level_text(session.episode.level)
+            return (*self._show(session, view, against), text, shown)
+
+        def opening(session: Session, view: str, against: float, found: list[Level] | None) -> Any:
+            if found is None:
+                return (*self._show(session, view, against), gr.skip(), gr.skip())
+            shown = levels.shelf_view(found, session.episode.level)
+            return (*self._show(session, view, against), tuple(found), shown)
+
+        def paste(session: Session, view: str, against: float, text: str) -> Any:
+            session, found = do.open_levels(session, text)
+            return opening(session, view, against, found if found and len(found) > 1 else None)
+
+        def upload(session: Session, view: str, against: float, path: str) -> Any:
+            session, found = do.open_file(session, path)
+            return opening(session, view, against, found)
+
+        def measure(session: Session, shelf: tuple[Level, ...]) -> Any:
+            return levels.shelf_view(levels.measure(shelf, SHELF_SECONDS), session.episode.level)
+
+        def ask(session: Session, view: str, against: float, event: gr.EventData) -> Any:
+            session, hint, replay = do.help(session, event._data)
+            shown = list(self._show(session, view, against))
+            shown[1] = views.board_view(session, replay)
+            return (*shown, levels.referee_view(session.past, hint))
+
+        def paint(session: Session, event: gr.EventData) -> Any:
+            return do.paint(session, event._data)
+
+        picked = [*self.shown, page.level_text, page.shelf]
+        self._judged(page.shelf.pick(pick, [*self.seen, page.collection], picked, **_PLAY))
+        self._judged(page.play_level.click(paste, [*self.seen, page.level_text], opened, **_PLAY))
+        self._judged(
+            page.upload_level.upload(upload, [*self.seen, page.upload_level], opened, **_PLAY)
+        ).then(measure, [page.session, page.collection], page.shelf, **_JUDGE)
+        page.referee.ask(ask, self.seen, [*self.shown, page.referee], **_PLAY)
+        page.editor.paint(paint, page.session, page.editor, **_PLAY)
+        page.editor.current(
+            lambda session: levels.editor_view(session.episode.level),
+            page.session,
+            page.editor,
+            **_PLAY,
+        )
+        self._on_data(page.editor.play, do.play_painted)
+        self._on(page.play_lurd.click, do.play_moves, [page.lurd])
+        page.show_lurd.click(do.moves, page.session, page.lurd, **_PLAY)
+
+    # -- texts that are edited
+
+    def _texts(self) -> None:
+        page, do = self.page, self.do
+
+        def edit(session: Session, view: str, against: float, text: str) -> Any:
+            session, problem = do.edit_config(session, text)
+            return (*self._show(session, view, against), _problem(problem))
+
+        def choose(session: Session, view: str, against: float, name: str) -> Any:
+            session, text = do.choose_prompt(session, name)
+            return (*self._show(session, view, against), text, _problem(""))
+
+        def template(session: Session, view: str, against: float, name: str) -> Any:
+            session, text = do.choose_template(session, name)
+            return (*self._show(session, view, against), text)
+
+        page.config_text.input(
+            edit, [*self.seen, page.config_text], [*self.shown, page.config_problem], **_TYPING
+        )
+        page.prompt_name.input(
+            choose,
+            [*self.seen, page.prompt_name],
+            [*self.shown, page.config_text, page.config_problem],
+            **_PLAY,
+        )
+        page.template_name.input(
+            template, [*self.seen, page.template_name], [*self.shown, page.template], **_PLAY
+        )
+        self._on(page.template.input, do.use_template, [page.template], **_TYPING)
+
+    # -- demonstrations
+
+    def _demos(self) -> None:
+        page, do = self.page, self.do
+
+        def play(session: Session, against: float, event: gr.EventData) -> Any:
+            session, scenario, yaml = do.demonstrate(session, event._data)
+            view = scenario.view if scenario else "text"
+            compare = scenario.compare if scenario and scenario.compare else gr.skip()
+            return (
+                *self._show(session, view, against),
+                view,
+                yaml,
+                session.template or "",
+                compare,
+            )
+
+        event = page.gallery.pick(
+            play,
+            [page.session, page.against],
+            [*self.shown, page.view, page.config_text, page.template, page.other_prompt],
+            **_PLAY,
+        )
+        self._branches(self._judged(event))
+
+    # -- compare
+
+    def _compare(self) -> None:
+        page, do = self.page, self.do
+        inputs = [page.session, page.other_prompt, page.other_model]
+        shown = [page.table, page.compared]
+
+        def compare(
+            session: Session, prompt: str, model: str, odds: Sequence[Any] = ()
+        ) -> tuple[Any, Any]:
+            other, rows = do.compare(session, prompt, model, odds)
+            view = views.prompt_view(other, "diff", other.prompt, session.prompt)
+            return {"rows": rows, "serial": session.serial}, view
+
+        def score(session: Session, prompt: str, model: str) -> Any:
+            return compare(session, prompt, model, do.odds(session, prompt, model))
+
+        def if_open(tab: str, session: Session, prompt: str, model: str) -> tuple[Any, Any]:
+            # Nobody reads it while another tab is open, so it costs nothing then.
+            return compare(session, prompt, model) if tab == COMPARE else (gr.skip(), gr.skip())
+
+        def opened(event: gr.SelectData) -> Any:
+            return event.value
+
+        page.tabs.select(opened, None, page.tab, **_PLAY)
+        changes = (page.other_prompt, page.other_model, page.session, page.tab)
+        for changed in changes:
+            changed.change(if_open, [page.tab, *inputs], shown, **_TYPING)
+        page.score.click(score, inputs, shown, **_MODEL)
+
+    # -- files
+
+    def _files(self) -> None:
+        page, do = self.page, self.do
+
+        def load(session: Session, view: str, against: float, path: str) -> Any:
+            session, text = do.load(session, path)
+            return (*self._show(session, view, against), text, _problem(""))
+
+        texts = [*self.shown, page.config_text, page.config_problem]
+        event = page.load.upload(load, [*self.seen, page.load], texts, **_PLAY)
+        self._branches(self._judged(event))
+        page.save.click(do.save, page.session, page.download, **_PLAY)
+
+    def _beginning(self) -> None:
+        do = self.do
+
+        def ready(session: Session, view: str, against: float, request: gr.Request) -> Any:
+            asked = dict(request.query_params)
+            session = do.ready(session, asked.get("level", ""), asked.get("moves", ""))
+            return self._show(session, view, against)
+
+        self._judged(self.app.load(ready, self.seen, self.shown, **_PLAY))
+
+
+def _generation(
+    temperature: float, top_p: float, top_k: float | None, seed: float | None, most: float | None
+) -> GenerationConfig:
+    """The sampling settings as the fields give them; an empty number is the least it may be."""
+    return GenerationConfig(
+        temperature=float(temperature),
+        top_p=float(top_p),
+        top_k=int(top_k or 0),
+        seed=int(seed or 0),
+        max_new_tokens=int(most or 1),
+    )
+
+
+def _problem(text: str) -> Any:
+    return gr.update(value=text, visible=bool(text))
