@@ -40,7 +40,10 @@ def in_background(work: Work, first: Reply, stop: threading.Event | None) -> Ite
     # The context tells ZeroGPU whose quota the work counts against.
     context = contextvars.copy_context()
     worker = threading.Thread(
-        target=context.run, args=(_run, work, stopped, first, replies), name="answering", daemon=True
+        target=context.run,
+        args=(_run, work, stopped, first, replies),
+        name="answering",
+        daemon=True,
     )
     worker.start()
     reply = first

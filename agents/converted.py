@@ -46,6 +46,7 @@ def load_converted_model(file: Path, dtype: str) -> Any:
     """The weights inside the GGUF `file`, unpacked to `dtype`, on the CPU."""
     from transformers import AutoModelForCausalLM
 
+    _without_bars()
     return _load_kept(
         file,
         f"model-{dtype}",
@@ -58,28 +59,13 @@ def load_converted_model(file: Path, dtype: str) -> Any:
     )
 
 
-@contextlib.contextmanager
-def without_bars() -> Iterator[None]:
-    """No progress bars: they would run through a command's output and a server's log.
-
-    transformers draws some by its own switch, and some, of the conversion, by tqdm's.
-    """
-    import tqdm
-    import tqdm.auto
+def _without_bars() -> None:
+    """No progress bars: they would run through a command's output and a server's log."""
+    import transformers.modeling_gguf_pytorch_utils as reader
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
-    before = {kind: kind.__init__ for kind in (tqdm.tqdm, tqdm.auto.tqdm)}
     logging.disable_progress_bar()
-    for kind, start in before.items():
-        kind.__init__ = partialmethod(start, disable=True)
-    try:
-        yield
-    finally:
-        for kind, start in before.items():
-            kind.__init__ = start
-        if shown:
-            logging.enable_progress_bar()
+    reader.tqdm = lambda tensors, **_: tensors  # this one does not heed the switch
 
 
 def _unpacked() -> dict[str, Any]:
@@ -93,15 +79,13 @@ def _unpacked() -> dict[str, Any]:
 def _load_kept(
     file: Path, part: str, *, kept: Callable[[Path], Any], converted: Callable[[], Any]
 ) -> Any:
-    folder = _cache_folder() / file.stem / _key(file) / part
+    folder = cache_folder() / file.stem / _key(file) / part
     if folder.is_dir():
         try:
-            with without_bars():
-                return kept(folder)
+            return kept(folder)
         except Exception:  # damaged, or of a version that the key does not tell: convert again
             shutil.rmtree(folder, ignore_errors=True)
-    with without_bars():
-        loaded = converted()
+    loaded = converted()
     with contextlib.suppress(OSError), _new_folder(folder) as unfinished:
         _without_gguf(loaded).save_pretrained(unfinished)
     return loaded
@@ -133,7 +117,7 @@ def _new_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(other, ignore_errors=True)
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "prompt-playground"
 

@@ -241,9 +241,7 @@ class Decoding:
         pairs = tuple(zip(paths, scores, strict=True))
         self._reply = replace(self._reply, action_log_probabilities=pairs)
 
-    def _ahead(
-        self, prefix: Prefix, paths: Collection[tuple[int, ...]]
-    ) -> Sequence[torch.Tensor]:
+    def _ahead(self, prefix: Prefix, paths: Collection[tuple[int, ...]]) -> Sequence[torch.Tensor]:
         """For each path the logits after each of its tokens but the last."""
         if not keeps_all_tokens(self._model):
             return [_alone(self._model, prefix, path, self._pictures) for path in paths]

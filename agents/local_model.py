@@ -83,7 +83,6 @@ class LocalModel:
             stop_at_closing_tag,
         )
 
-
     def work(self, request: Request, stopped: Callable[[], bool]) -> Iterator[Reply]:
         """The work itself, here and now: only for whoever is first in the line."""
         return Decoding(

@@ -1,8 +1,9 @@
 """From a name in models.yaml to its tokenizer and its model, each loaded once.
 
-A model's files are in an installed Python package, in a local folder, or on the Hugging Face Hub;
-whichever way it fails, the person learns what, where and what to do within seconds. torch and
-transformers are imported when they are first needed, and the tokenizer alone needs no torch.
+A model's files are in an installed Python package, in a local folder, or on the Hugging Face Hub,
+or a server has them; whichever way it fails, the person learns what, where and what to do within
+seconds. torch and transformers are imported when they are first needed, and the tokenizer alone
+needs no torch.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents import zero
 from agents.converted import load_converted_model, load_converted_tokenizer
 from configs import ModelConfig, ModelsConfig, load_config
 from errors import UserError
 
 if TYPE_CHECKING:
+    from agents.completions import ServedModel
     from agents.local_model import LocalModel
 
 Loaded = TypeVar("Loaded")
@@ -61,6 +64,9 @@ _loaded = _LoadOnce()
 def load_tokenizer(name: str, models: ModelsConfig | None = None) -> Any:
     """The transformers tokenizer of the model called `name`; the same object every time.
 
+    A model that is shown pictures has a processor, which comes in its place; a model on a server
+    has the tokenizer that its config names.
+
     Args:
         models: None for the shipped configs/models.yaml.
 
@@ -69,17 +75,34 @@ def load_tokenizer(name: str, models: ModelsConfig | None = None) -> Any:
     """
     models = load_config().models if models is None else models
     config = _find(name, models)
+    if config.server is not None:
+        return _server_tokenizer(config.server.tokenizer, models)
     return _loaded.get(("tokenizer", config), lambda: _load_tokenizer(name, config, models))
 
 
-def load_model(name: str, models: ModelsConfig | None = None) -> LocalModel:
-    """The model called `name`, with its tokenizer, on the fastest device that is here.
+def load_model(name: str, models: ModelsConfig | None = None) -> LocalModel | ServedModel:
+    """The model called `name`, with its tokenizer: on the fastest device here, or on its server.
 
-    Args and errors are those of `load_tokenizer`.
+    Nothing is asked of a server before it is to answer. Args and errors are those of
+    `load_tokenizer`.
     """
     models = load_config().models if models is None else models
+    if _find(name, models).server is None:
+        return load_local_model(name, models)
+    from agents.completions import ServedModel
+
+    config, tokenizer = _find(name, models), load_tokenizer(name, models)
+    assert config.server is not None, "just seen"
+    return ServedModel(
+        tokenizer, config.server, config.label, seconds_per_answer=models.seconds_per_answer
+    )
+
+
+def load_local_model(name: str, models: ModelsConfig) -> LocalModel:
+    """The model called `name`, which runs on this machine."""
     config = _find(name, models)
-    return _loaded.get(("model", config), lambda: _load_model(name, config, models))
+    limits = (models.cache_megabytes, models.seconds_per_answer)
+    return _loaded.get(("model", config, limits), lambda: _load_model(name, config, models))
 
 
 def _find(name: str, models: ModelsConfig) -> ModelConfig:
@@ -92,41 +115,77 @@ def _find(name: str, models: ModelsConfig) -> ModelConfig:
     return models.models[name]
 
 
+def _server_tokenizer(source: str, models: ModelsConfig) -> Any:
+    """The tokenizer that a server's config names: another model's, a folder's or the Hub's."""
+    if source in models.models:
+        return load_tokenizer(source, models)
+    here = {"path": source} if Path(source).expanduser().is_dir() else {"hub": source}
+    config = ModelConfig(label=source, **here)
+    return _loaded.get(("tokenizer", config), lambda: _load_tokenizer(source, config, models))
+
+
 def _load_tokenizer(name: str, config: ModelConfig, models: ModelsConfig) -> Any:
     packaged = _packaged_file(config)
     if packaged is not None:
         return _guard(name, str(packaged), lambda: load_converted_tokenizer(packaged))
 
     def load(source: str, options: dict[str, Any]) -> Any:
-        from transformers import AutoTokenizer
+        from transformers import AutoProcessor, AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(source, **options)
+        kind = AutoProcessor if config.images else AutoTokenizer
+        return kind.from_pretrained(source, **options)
 
     return _from_folder_or_hub(name, config, models, load)
 
 
 def _load_model(name: str, config: ModelConfig, models: ModelsConfig) -> LocalModel:
+    zero.prepare()
     tokenizer = load_tokenizer(name, models)
-    packaged = _packaged_file(config)
+    packaged, dtype = _packaged_file(config), _first_dtype(config)
     if packaged is not None:
-        model = _guard(name, str(packaged), lambda: load_converted_model(packaged, config.dtype))
+        model = _guard(name, str(packaged), lambda: load_converted_model(packaged, dtype))
     else:
 
         def load(source: str, options: dict[str, Any]) -> Any:
-            from transformers import AutoModelForCausalLM
+            from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
-            return AutoModelForCausalLM.from_pretrained(source, dtype=config.dtype, **options)
+            kind = AutoModelForImageTextToText if config.images else AutoModelForCausalLM
+            return kind.from_pretrained(source, dtype=dtype, **options)
 
         model = _from_folder_or_hub(name, config, models, load)
     from agents.local_model import LocalModel
 
-    return LocalModel(tokenizer, model.to(_device()), config.label)
+    return LocalModel(
+        tokenizer,
+        _on_device(model, config),
+        config.label,
+        cache_bytes=models.cache_megabytes * 2**20,
+        seconds_per_answer=models.seconds_per_answer,
+        borrowed=(name, models) if zero.is_here() else None,
+    )
+
+
+def _first_dtype(config: ModelConfig) -> str:
+    """In which the weights are loaded; "auto" begins with what it compares the others to."""
+    if config.dtype != "auto":
+        return config.dtype
+    # Nothing can be tried while the GPU is not lent; those that are lent are built for bfloat16.
+    return "bfloat16" if zero.is_here() else "float32"
+
+
+def _on_device(model: Any, config: ModelConfig) -> Any:
+    device = _device()
+    if config.dtype != "auto" or zero.is_here():
+        return model.to(device)
+    from agents.dtypes import fastest
+
+    return fastest(model, config.path or config.hub or str(config.packaged), device)
 
 
 def _device() -> str:
     import torch
 
-    if torch.cuda.is_available():
+    if zero.is_here() or torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 

@@ -95,9 +95,8 @@ def loss_mask(prompt: Prompt, tokenizer: Any) -> tuple[bool, ...]:
     for start, end in _responses(prompt).values():
         # With equal starts all tokens of one character go together.
         low, high = bisect_left(starts, start), bisect_left(starts, end)
-        mask[low : _with_end_of_turn(prompt, high, end, ends)] = [True] * (
-            _with_end_of_turn(prompt, high, end, ends) - low
-        )
+        high = _with_end_of_turn(prompt, high, end, ends)
+        mask[low:high] = [True] * (high - low)
     return tuple(mask)
 
 
@@ -236,7 +235,7 @@ def as_pytest(episode: Episode, tokenizer_name: str, tokenizer: Any) -> str:
         cases.append(f"    ({len(some)}, {keep}, {_literal(prompt.text[keep:], 8)}),\n")
         before = prompt.text
     rows = "".join(
-        f'    {{"role": {m["role"]!r}, "content": {_literal(m["content"], 8)}}},\n'
+        f"    {{'role': {m['role']!r}, 'content': {_literal(m['content'], 8)}}},\n"
         for m in messages
     )
     return _PYTEST.format(
@@ -379,7 +378,9 @@ def _captions(episode: Episode) -> list[str]:
     captions = ["start"]
     for number, turn in enumerate(episode.turns, start=1):
         action = "INVALID" if turn.problem else ACTION_NAMES[turn.action]
-        captions.append(f"{number}  {action}  {float(turn.reward):+g}")
+        captions.append(f"turn {number}: {action}  {float(turn.reward):+g}")
+    if episode.solved:
+        captions[-1] += "  solved"
     return captions
 
 
@@ -420,7 +421,7 @@ def _indexed(frames: Sequence[Image.Image]) -> list[Image.Image]:
             counts[colour] += count  # type: ignore[index]
     colours = np.array([colour for colour, _ in counts.most_common()], np.int32)
     kept = colours[:256]
-    nearest = np.zeros(1 << 24, np.uint8)
+    nearest: NDArray[np.uint8] = np.zeros(1 << 24, np.uint8)
     for colour, packed in zip(colours, colours @ _PACK, strict=True):
         nearest[packed] = np.argmin(((kept - colour) ** 2).sum(axis=1))
     flat = []

@@ -69,7 +69,8 @@ def _compare(
         was, now_is = (at_old[i], at_old[j]), (at_new[k], at_new[m])
         if kind == "equal":
             yield from _cut(now, *now_is, "")
-        elif kind == "replace" and split is _lines and _short(before, was) and _short(now, now_is):
+        elif kind == "replace" and split is _lines and j - i == m - k and _short(now, now_is):
+            # As many lines on both sides: the same lines with other words in them.
             yield from _compare(before, now, was, now_is, _words)
         else:
             yield from _cut(before, *was, "gone")

@@ -294,10 +294,12 @@ class _Wiring:
             session, scenario, yaml = do.demonstrate(session, event._data)
             view = scenario.view if scenario else "text"
             compare = scenario.compare if scenario and scenario.compare else gr.skip()
+            name = (scenario and scenario.prompt) or page.config.prompt_name
             return (
                 *self._show(session, view, against),
                 view,
                 yaml,
+                name,
                 session.template or "",
                 compare,
             )
@@ -305,7 +307,14 @@ class _Wiring:
         event = page.gallery.pick(
             play,
             [page.session, page.against],
-            [*self.shown, page.view, page.config_text, page.template, page.other_prompt],
+            [
+                *self.shown,
+                page.view,
+                page.config_text,
+                page.prompt_name,
+                page.template,
+                page.other_prompt,
+            ],
             **_PLAY,
         )
         self._branches(self._judged(event))

@@ -130,7 +130,7 @@ def test_the_model_moves(page: Page):
 def test_free_generation_is_honest_and_stops(page: Page):
     page.get_by_text("Free", exact=True).click()
     page.get_by_role("button", name="Model move").click()
-    stop = page.get_by_role("button", name="Stop")
+    stop = page.locator("#pp-board button[data-do=stop]")
     stop.wait_for()
     page.keyboard.press("ArrowRight")  # moves wait while the model answers
     stop.click(timeout=60_000)

@@ -151,7 +151,7 @@ element.addEventListener("click", (event) => {
 
 // Anything with keys of its own keeps them.
 const BUSY =
-  "input, textarea, select, [contenteditable]:not([contenteditable='false']), [role=tab], " +
+  "input:not([type=radio]), textarea, select, [contenteditable]:not([contenteditable='false']), " +
   "[role=listbox], [role=option], [role=slider], [role=radio], [data-own-keys]";
 
 document.addEventListener("keydown", (event) => {
