@@ -119,8 +119,10 @@ def _server_tokenizer(source: str, models: ModelsConfig) -> Any:
     """The tokenizer that a server's config names: another model's, a folder's or the Hub's."""
     if source in models.models:
         return load_tokenizer(source, models)
-    here = {"path": source} if Path(source).expanduser().is_dir() else {"hub": source}
-    config = ModelConfig(label=source, **here)
+    folder = Path(source).expanduser().is_dir()
+    config = ModelConfig(
+        label=source, path=source if folder else None, hub=None if folder else source
+    )
     return _loaded.get(("tokenizer", config), lambda: _load_tokenizer(source, config, models))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any, TypeAlias
@@ -61,7 +60,7 @@ class Connection:
         Raises:
             ServerTrouble: in words, with a remedy.
         """
-        wait, deadline = self._first_wait, time.monotonic() + self._total_wait
+        wait, left = self._first_wait, self._total_wait
         while True:
             begun = False
             try:
@@ -72,9 +71,10 @@ class Connection:
                 return
             except _Passing as trouble:
                 wait = max(wait, trouble.after or 0.0)
-                if begun or time.monotonic() + wait > deadline:
+                if begun or wait > left:
                     raise
             await asyncio.sleep(wait)
+            left -= wait
             wait *= 2
 
     async def _once(self, path: str, body: dict[str, Any]) -> Events:

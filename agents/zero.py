@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agents.base import Reply
@@ -49,8 +50,7 @@ def replies(name: str, models: ModelsConfig, request: Request) -> Generator[Repl
 @cache
 def _borrowed() -> Callable[..., Iterator[Reply]]:
     """`_answer` with a GPU; made once, since `spaces` reports at launch what is decorated."""
-    import spaces
-
+    spaces = import_module("spaces")  # it is installed on such Spaces only
     lent: Callable[..., Iterator[Reply]] = spaces.GPU(_answer, duration=_duration)
     return lent
 

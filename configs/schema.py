@@ -304,7 +304,7 @@ class ServerConfig(Frozen):
 
 
 class ModelConfig(Frozen):
-    """A model by name: where its files are, or who serves it, and what to tell a person about it."""
+    """A model by name: where its files are, or who serves it, and what a person is told of it."""
 
     label: str
     hub: str | None = Field(None, description="The repository on the Hugging Face Hub.")

@@ -6,6 +6,7 @@ knows no page. Where many turns share one fault they share one lint.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,7 @@ LintKind = Literal[
 # A tokenizer without a limit of its own says 10 to the 30th.
 _NO_LIMIT = 10**9
 _NEAR = 0.9
+_NOT_CONTENT = ("template", "forced_start")
 
 _NAMES = {
     "system": "the system text",
@@ -69,7 +71,7 @@ def lints(
         *_changes(prompt.changes),
         *_bos(prompt, tokenizer),
         *_start(prompt, prompt_config),
-        *_control_inside(prompt),
+        *_control_inside(prompt, prompt_config),
         *_rewritten(prompt, tokenizer),
         *_context(prompt, limit),
         *_drift(sampled, prompt_config, tokenizer),
@@ -198,16 +200,20 @@ def _start_field(config: PromptConfig) -> str:
 # -- its tokens
 
 
-def _control_inside(prompt: Prompt) -> Iterator[Lint]:
-    """One lint for each stretch of content that holds control tokens, at the first of them."""
+def _control_inside(prompt: Prompt, config: PromptConfig) -> Iterator[Lint]:
+    """One lint for each stretch of content that holds control tokens, at the first of them.
+
+    The tags that the format asks for are meant, where a tokenizer has them (Qwen's <think>).
+    """
     if not prompt.offsets:
         return
+    tags = {*re.findall(r"</?\w+>", config.format_text + config.format_think_text)}
     starts = [span.start for span in prompt.spans]
     found: dict[Span, list[tuple[int, int]]] = {}
     for index in prompt.control:
         place = prompt.offsets[index]
         span = prompt.spans[bisect_right(starts, place[0]) - 1]
-        if span.origin not in ("template", "forced_start"):
+        if span.origin not in _NOT_CONTENT and prompt.text[slice(*place)] not in tags:
             found.setdefault(span, []).append(place)
     for span, places in found.items():
         first = prompt.text[slice(*places[0])]

@@ -19,6 +19,8 @@ from prompting.formatter import ImagePart, opening_length
 from prompting.spans import Change, Span, clean, trace
 from prompting.tokens import control_tokens, tokenize
 
+_WHITE = " \t\r\n▁"  # the last is how SentencePiece writes a space
+
 # This many messages hold every pair of roles in a row: system, user (twice, where rewards stand
 # alone), assistant.
 _FEW = 6
@@ -113,7 +115,7 @@ def render_prompt(
         offsets=offsets,
         spans=tuple(spans),
         changes=tuple(changes),
-        control=control_tokens(getattr(tokenizer, "tokenizer", tokenizer), token_ids),
+        control=_control(tokenizer, text, token_ids, offsets),
         images=images,
         messages=tuple(messages),
     )
@@ -217,10 +219,24 @@ def _tokenize(
     return ids, _without_gaps(offsets, len(text))
 
 
+def _control(
+    tokenizer: Any,
+    text: str,
+    token_ids: tuple[int, ...],
+    offsets: tuple[tuple[int, int], ...],
+) -> tuple[int, ...]:
+    """The control tokens. Some tokenizers (Gemma's) hold line breaks and indents among their added
+    tokens too; white space controls nothing."""
+    control = control_tokens(getattr(tokenizer, "tokenizer", tokenizer), token_ids)
+    if not offsets:
+        return control
+    return tuple(index for index in control if text[slice(*offsets[index])].strip(_WHITE))
+
+
 def _without_gaps(offsets: tuple[tuple[int, int], ...], end: int) -> tuple[tuple[int, int], ...]:
     """A character that no token owns (an accent that the tokenizer joined to its letter) goes to
     the token before it, so that the tokens together show the whole text."""
-    nexts = [start for start, _ in offsets[1:]] + [end]
+    nexts = [*(start for start, _ in offsets[1:]), end][: len(offsets)]
     if all(own[1] >= after for own, after in zip(offsets, nexts, strict=True)):
         return offsets
     return tuple((own[0], max(own[1], n)) for own, n in zip(offsets, nexts, strict=True))

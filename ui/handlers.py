@@ -6,10 +6,11 @@ episode in hand is only ever replaced by one that was made without error.
 
 from __future__ import annotations
 
+import base64
 import copy
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -32,13 +33,25 @@ from envs.sokoban import (
     write_lurd,
 )
 from errors import UserError
-from play import Episode, load_episode, referee, save_episode
+from play import Episode, exports, load_episode, referee, save_episode
 from play.episode import generated
+from play.exports import loss_mask
 from prompting import Prompt
+from prompting.lints import Lint, lints
 from ui import levels as levels_view
 from ui.scenarios import comparison, scenario_episode, scenario_yaml
 from ui.session import MAIN, Session
+from ui.share import Opened, address, open_address
+from ui.views import VIEWS
 
+# What an episode can be exported as, as the page calls them.
+FORMS = {
+    "messages": "Messages for fine-tuning (JSONL)",
+    "tokens": "Token ids with a loss mask (JSONL)",
+    "completions": "Prompt and completion, a line a turn (JSONL)",
+    "pytest": "Golden prompts as a pytest file",
+    "gif": "Animated GIF",
+}
 # The ways a model may decide, as the page calls them.
 MODES: dict[Mode, str] = {"grammar": "Legal answer", "choice": "Scored choice", "free": "Free"}
 ACTS = ("1", "2", "3", "4", "undo", "redo", "reset")
@@ -66,20 +79,40 @@ class Handlers:
 
     def first(self) -> Session:
         """A session that can be shown before any tokenizer is loaded."""
-        episode = Episode.start(self.config)
-        return Session(episode, self.config.models.default, home=episode.level)
+        return Session(Episode.start(self.config), self.config.models.default)
 
-    def ready(self, session: Session, level: str = "", moves: str = "") -> Session:
-        """The same, with its prompt rendered; waits for the tokenizer.
+    def ready(
+        self, session: Session, query: Mapping[str, str] | None = None
+    ) -> tuple[Session, str]:
+        """The same, or what the page's address asks for, with its prompt rendered; and the view.
 
-        Args:
-            level, moves: from the page's address: a level's text, and moves as LURD.
+        Waits for the tokenizer. An address that cannot be read opens the page as if there were
+        none, with a message.
         """
-        if level:
-            session = self.paste_level(session, level)
-        if moves and not session.message:
-            return self.play_moves(session, moves)
-        return _next(session.rendered(self.tokenizer), session.message)
+        try:
+            opened = open_address(query or {}, self.config)
+            if opened.model not in self.config.models.models:
+                raise UserError(f"there is no model {opened.model!r}", where="model in the link")
+            known = replace(session, model=opened.model, template=opened.template)
+            episode = self._replayed(known, opened)
+        except UserError as error:
+            return _next(session.rendered(self.tokenizer), str(error)), "text"
+        view = opened.view if opened.view in VIEWS else "text"
+        return _next(known.with_episode(episode, self.tokenizer)), view
+
+    def _replayed(self, session: Session, opened: Opened) -> Episode:
+        """The episode of an address, each turn with the prompt that it answers."""
+        episode = Episode.start(opened.prompt_config, opened.level)
+        for raw in opened.raws:
+            if episode.over:
+                break
+            shown = replace(session, episode=episode).rendered(self.tokenizer)
+            episode = episode.respond(raw, prompt=shown.prompt)
+        return episode
+
+    def address(self, session: Session, view: str) -> str:
+        """The query that reopens this session with this view."""
+        return address(session, view, self.config)
 
     def shipped(self) -> list[Level]:
         """The levels that come along."""
@@ -414,7 +447,38 @@ class Handlers:
         text = self.config.prompts[name]
         return self.edit_config(session, text)[0], text
 
+    # -- what is to be known of a prompt
+
+    def lints(self, session: Session, prompt: Prompt) -> list[Lint]:
+        """What a person should know before they trust this prompt."""
+        turn = session.past.turns[-1] if session.past.turns else None
+        reply = turn.reply if turn else None
+        sampled = [(reply.token_ids, reply.text)] if reply and reply.token_ids else []
+        tokenizer = self.tokenizer(session)
+        return lints(prompt, session.episode.config, tokenizer, sampled=sampled)
+
+    def loss(self, session: Session, prompt: Prompt) -> tuple[bool, ...]:
+        """Which tokens of a training view a loss would cover."""
+        return loss_mask(prompt, self.tokenizer(session))
+
     # -- files
+
+    def export(self, session: Session, form: str) -> dict[str, str]:
+        """The episode for a trainer, a test suite or a talk, as a file for the downloads."""
+        name = f"episode-{len(session.episode.turns)}-turns-{time.strftime('%Y%m%d-%H%M%S')}"
+        if form == "gif":
+            data = base64.b64encode(exports.as_gif(session.episode)).decode()
+            return {"base64": data, "text": "", "name": f"{name}.gif", "type": "image/gif"}
+        tokenizer, episode = self.tokenizer(session), session.episode
+        if form == "pytest":
+            text = exports.as_pytest(episode, session.model, tokenizer)
+            return {"text": text, "name": f"test_prompts_{len(episode.turns)}.py"}
+        makers: dict[str, Callable[[], str]] = {
+            "messages": lambda: exports.as_messages_jsonl([episode]),
+            "tokens": lambda: exports.as_token_jsonl([episode], tokenizer),
+            "completions": lambda: exports.as_prompt_completion_jsonl([episode], tokenizer),
+        }
+        return {"text": makers[form](), "name": f"{name}-{form}.jsonl"}
 
     def save(self, session: Session) -> dict[str, str]:
         """The episode as a file for the visitor's downloads."""

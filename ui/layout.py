@@ -7,7 +7,7 @@ import gradio as gr
 from configs import PlaygroundConfig
 from envs.sokoban import parse_level
 from ui import components, levels, views
-from ui.handlers import MODES, Handlers
+from ui.handlers import FORMS, MODES, Handlers
 from ui.scenarios import gallery_view
 from ui.session import Session
 from ui.wiring import COMPARE, wire
@@ -233,7 +233,7 @@ class Page:
             self.compared = components.prompt(views.prompt_view(first, "text", None), "compared")
 
     def _files(self) -> None:
-        with gr.Tab("Save and load"):
+        with gr.Tab("Save and share"):
             gr.Markdown(
                 "One JSON file holds the level, the prompt config and every turn, with the exact "
                 "prompt that was sent.",
@@ -242,6 +242,13 @@ class Page:
             with gr.Row():
                 self.save = gr.Button("Download the episode", elem_id="pp-save")
                 self.load = gr.UploadButton("Open a saved episode", file_types=[".json"])
+                self.link = gr.Button("Copy the link to this page")
+            with gr.Row():
+                self.format = gr.Dropdown(
+                    [(label, form) for form, label in FORMS.items()], value="messages",
+                    label="Export as", scale=2,
+                )  # fmt: skip
+                self.export = gr.Button("Download the export", scale=1, elem_id="pp-export")
             self.download = components.downloader()
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
 
 from agents import Reply
-from envs.sokoban import Level, format_rle
 from errors import UserError
 from play import Episode
 from prompting import Prompt
@@ -35,7 +33,6 @@ class Session:
         thinking: the model is answering; moves wait.
         message: what the last action could not do, in words; empty when all went well.
         serial: counts the events, so that the page sees an answer even to an event without effect.
-        home: the level that an address without a query opens.
         template: a chat template (Jinja) in place of the model's own, or None.
         branch: the name of the branch that `episode` is; `branches` holds all others as they were
             left.
@@ -50,7 +47,6 @@ class Session:
     thinking: bool = False
     message: str = ""
     serial: int = 0
-    home: Level | None = None
     template: str | None = None
     branch: str = MAIN
     branches: tuple[tuple[str, Episode], ...] = ()
@@ -121,15 +117,6 @@ class Session:
     def sent(self) -> Prompt | None:
         """The prompt that an answer given now answers."""
         return None if self.episode.over else self.prompt
-
-    @property
-    def address(self) -> str:
-        """The query that reopens this level with these moves; the responses are not in it."""
-        if self.episode.level == self.home and not self.episode.turns:
-            return ""
-        moves = "".join("?udlr"[turn.action] for turn in self.episode.turns)
-        level = quote(format_rle(self.episode.level), safe="|@$.*+-")
-        return f"?level={level}" + (f"&moves={moves.replace('?', '')}" if moves else "")
 
     @property
     def past(self) -> Episode:

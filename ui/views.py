@@ -6,7 +6,7 @@ through `textContent`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,6 +14,7 @@ from agents import Reply
 from envs.sokoban import ACTION_NAMES, svg
 from play import Turn, referee
 from prompting import Content, ImagePart, Prompt
+from prompting.lints import Lint
 from ui.diff import diff_parts, first_break, shared
 from ui.session import Session
 
@@ -75,7 +76,6 @@ def board_view(session: Session, replay: list[list[str]] | None = None) -> dict[
         "odds": _odds(session),
         "step": len(episode.turns),
         "replay": replay or [],
-        "address": session.address,
         "serial": session.serial,
     }
 
@@ -117,12 +117,20 @@ def signed(number: float) -> str:
 
 
 def prompt_view(
-    session: Session, view: str, prompt: Prompt | None, other: Prompt | None = None
+    session: Session,
+    view: str,
+    prompt: Prompt | None,
+    other: Prompt | None = None,
+    *,
+    lints: Sequence[Lint] = (),
+    loss: Sequence[bool] = (),
 ) -> dict[str, Any]:
     """`prompt` in one of `VIEWS`, for now or for the turn that is looked at.
 
     Args:
         other: what the diff compares with; by default the prompt of the turn before.
+        lints: what is to be said above it.
+        loss: for each token of a training view, whether a loss would cover it.
     """
     shown: dict[str, Any] = {
         "kind": view,
@@ -143,11 +151,44 @@ def prompt_view(
         return shown | {"notes": [note]}
     before = _before(session) if view != "training" else None
     shown["stats"] = _stats(prompt, before, session)
-    shown["notes"] = _notes(prompt, session, view)
+    shown["notes"] = _notes(session, view, lints)
     if view == "diff":
         return shown | _diff(prompt, other or before, shown["notes"])
     parts = _token_parts(prompt) if view == "tokens" else _text_parts(prompt)
+    if loss:
+        parts = _marked(parts, _covered(prompt, loss), "loss")
+        shown["stats"].append(f"{sum(loss):,} tokens under the loss")
     return shown | {"blocks": _chunks(parts)}
+
+
+def _covered(prompt: Prompt, loss: Sequence[bool]) -> list[tuple[int, int]]:
+    """The stretches of text whose tokens are all under the loss."""
+    covered: list[tuple[int, int]] = []
+    for (start, end), under in zip(prompt.offsets, loss, strict=True):
+        if under and covered and start <= covered[-1][1]:
+            covered[-1] = (covered[-1][0], max(end, covered[-1][1]))
+        elif under:
+            covered.append((start, end))
+    return covered
+
+
+def _marked(
+    parts: Iterable[Part], stretches: Sequence[tuple[int, int]], mark: str
+) -> Iterator[Part]:
+    """The parts, cut where a stretch begins or ends, those inside one marked."""
+    at = 0
+    edges = sorted({edge for stretch in stretches for edge in stretch})
+    starts = {start for start, _ in stretches}
+    inside = False
+    for text, *rest in parts:
+        begin, end = at, at + len(text)
+        while at < end:
+            inside = at in starts or (inside and at not in edges)
+            stop = min(end, next((edge for edge in edges if edge > at), end))
+            origin, turn, old, title = rest
+            piece = text[at - begin : stop - begin]
+            yield [piece, origin, turn, mark if inside else old, title]
+            at = stop
 
 
 def _diff(prompt: Prompt, other: Prompt | None, notes: list[list[str]]) -> dict[str, Any]:
@@ -177,7 +218,7 @@ def _stats(prompt: Prompt, before: Prompt | None, session: Session) -> list[str]
     return stats
 
 
-def _notes(prompt: Prompt, session: Session, view: str) -> list[list[str]]:
+def _notes(session: Session, view: str, lints: Sequence[Lint]) -> list[list[str]]:
     notes = []
     if view == "training":
         notes.append(["look", "The training view: what a trainer reads, not what is sent."])
@@ -187,15 +228,8 @@ def _notes(prompt: Prompt, session: Session, view: str) -> list[list[str]]:
         notes.append(
             ["over", "The episode is over and nothing more is sent: this is what it trains on."]
         )
-    for change in prompt.changes:
-        whose = f"turn {change.turn}: " if change.turn else ""
-        lost = repr(change.lost if len(change.lost) < 60 else change.lost[:59] + "…")
-        what = "dropped this message" if change.kind == "dropped" else "left out"
-        notes.append(["warn", f"{whose}the chat template {what} {lost} ({change.kind})"])
-    inside = sum(1 for _, _, _, mark, _ in _text_parts(prompt) if mark == "foreign")
-    if inside:
-        tokens = "1 control token stands" if inside == 1 else f"{inside} control tokens stand"
-        notes.append(["warn", f"{tokens} inside a content, as if the template had written it."])
+    quiet = ("bos_hint",)
+    notes += [["hint" if lint.kind in quiet else "warn", lint.message] for lint in lints]
     return notes
 
 

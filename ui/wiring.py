@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from agents import Mode
-from configs import GenerationConfig
+from configs import GenerationConfig, dump_prompt_config
 from envs.sokoban import Level
 from ui import levels, views
 from ui.handlers import Answer, Handlers
@@ -70,7 +70,13 @@ class _Wiring:
     def _prompt_view(self, session: Session, view: str, against: float | None) -> dict[str, Any]:
         prompt = session.seen(view, self.do.tokenizer)
         other = session.at(int(against or 0)) if view == "diff" else None
-        return views.prompt_view(session, view, prompt, other)
+        shown = views.prompt_view(
+            session, view, prompt, other,
+            lints=self.do.lints(session, prompt) if prompt else (),
+            loss=self.do.loss(session, prompt) if prompt and view == "training" else (),
+        )  # fmt: skip
+        # The first session has not been opened yet: its address is still the visitor's.
+        return shown | ({"address": self.do.address(session, view)} if session.serial else {})
 
     def _on(
         self, event: Any, handler: Callable[..., Session], inputs: Sequence[Any] = (), **how: Any
@@ -361,17 +367,22 @@ class _Wiring:
         texts = [*self.shown, page.config_text, page.config_problem]
         event = page.load.upload(load, [*self.seen, page.load], texts, **_PLAY)
         self._branches(self._judged(event))
+        page.export.click(do.export, [page.session, page.format], page.download, **_PLAY)
         page.save.click(do.save, page.session, page.download, **_PLAY)
+        page.link.click(None, None, None, js="() => navigator.clipboard.writeText(location.href)")
 
     def _beginning(self) -> None:
-        do = self.do
+        page, do = self.page, self.do
 
         def ready(session: Session, view: str, against: float, request: gr.Request) -> Any:
-            asked = dict(request.query_params)
-            session = do.ready(session, asked.get("level", ""), asked.get("moves", ""))
-            return self._show(session, view, against)
+            session, view = do.ready(session, dict(request.query_params))
+            text = dump_prompt_config(session.episode.config)
+            yaml = text if session.episode.config != page.config.prompt else gr.skip()
+            shown = self._show(session, view, against)
+            return (*shown, view, yaml, session.model, session.template or "")
 
-        self._judged(self.app.load(ready, self.seen, self.shown, **_PLAY))
+        fields = [page.view, page.config_text, page.model, page.template]
+        self._judged(self.app.load(ready, self.seen, [*self.shown, *fields], **_PLAY))
 
 
 def _generation(

@@ -183,7 +183,7 @@ def test_save_and_load(page: Page, tmp_path: Path):
         page.keyboard.press(key)
     turn(page, 3)
     before = shown(page)
-    page.get_by_role("tab", name="Save and load").click()
+    page.get_by_role("tab", name="Save and share").click()
     with page.expect_download() as download:
         page.locator("#pp-save").click()
     file = tmp_path / "episode.json"

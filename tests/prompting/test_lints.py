@@ -94,7 +94,7 @@ def test_what_else_was_left_out(found, with_template, prompt_config):
     prompt = render_prompt(format_messages(prompt_config, [OPEN]), tokenizer, prompt_config)
     some = lints(prompt, prompt_config, tokenizer)
     assert kinds(some) == ["changed"]
-    assert 'leaves out "You\'re a helpful assistant. You are a…" of the system' in some[0].message
+    assert 'leaves out "You\'re a helpful assistant. You are a g…" of the system' in some[0].message
 
 
 def test_a_double_bos(found):
@@ -163,7 +163,8 @@ def test_a_tokenizer_that_rewrites(with_template, prompt_config):
     assert prompt.text[lint.span[0] :].startswith("e\u0301")
     assert "reads as 'é'" in lint.message
     # Every character still belongs to a token.
-    assert [start for start, _ in prompt.offsets[1:]] == [end for _, end in prompt.offsets[:-1]]
+    ends = [0, *(end for _, end in prompt.offsets)]
+    assert all(start <= end for (start, _), end in zip(prompt.offsets, ends, strict=False))
 
 
 @pytest.mark.parametrize(

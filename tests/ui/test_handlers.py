@@ -20,7 +20,7 @@ def handlers(config):
 
 @pytest.fixture
 def session(handlers):
-    return handlers.ready(handlers.first())
+    return handlers.ready(handlers.first())[0]
 
 
 def acts(step, *acts):
@@ -84,8 +84,8 @@ def test_every_view_joins_to_the_prompt(handlers, session):
         prompt = raw.seen(view, handlers.tokenizer)
         blocks = views.prompt_view(raw, view, prompt)["blocks"]
         assert "".join(part[0] for block in blocks for part in block["parts"]) == prompt.text
-    notes = views.prompt_view(raw, "text", raw.prompt)["notes"]
-    assert any("1 control token" in text for _, text in notes)
+    shown = views.prompt_view(raw, "text", raw.prompt, lints=handlers.lints(raw, raw.prompt))
+    assert any("<|im_end|>" in text for kind, text in shown["notes"] if kind == "warn")
 
 
 def test_a_bad_edit_keeps_the_last_good_config(handlers, session):

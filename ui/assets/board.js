@@ -198,7 +198,6 @@ watch("value", () => {
   if (props.value.locked || props.value.over) waiting = waiting.filter((act) => !/\d/.test(act));
   draw();
   play(props.value.replay);
-  history.replaceState(history.state, "", props.value.address || location.pathname);
   send();
   goOn();
 });

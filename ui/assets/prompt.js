@@ -48,6 +48,8 @@ function block({ heading, parts }) {
 
 function draw() {
   const view = props.value;
+  // The address reopens what is shown; only the page's own prompt has one.
+  if (view.address !== undefined) history.replaceState(history.state, "", view.address || location.pathname);
   element.dataset.kind = view.kind;
   // A prompt mostly extends the last one: keep what is the same and build only the rest.
   let same = 0;
