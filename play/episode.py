@@ -35,6 +35,7 @@ from prompting import (
     format_messages,
     parse_response,
     render_prompt,
+    with_sampled_ids,
 )
 
 
@@ -201,9 +202,18 @@ class Episode:
         )
 
     def prompt(
-        self, tokenizer: Any, *, training: bool = False, raw_responses: bool = False
+        self,
+        tokenizer: Any,
+        *,
+        training: bool = False,
+        raw_responses: bool = False,
+        sampled_ids: bool = False,
     ) -> Prompt:
         """The exact prompt that comes next; with a processor, the boards go along as pictures.
+
+        Args:
+            sampled_ids: go on from the ids that the model sampled for the last turn, where its
+                response stands in the history as it came, in place of encoding its text anew.
 
         Raises:
             TemplateRefusal: the chat template does not take these messages.
@@ -211,7 +221,12 @@ class Episode:
         images = hasattr(tokenizer, "image_processor")
         views: dict[str, bool] = {"training": training, "raw_responses": raw_responses}
         messages = self.messages(images=images, **views)
-        return render_prompt(messages, tokenizer, self.config, **views)
+        prompt = render_prompt(messages, tokenizer, self.config, **views)
+        last = self.turns[-1] if self.turns else None
+        if not sampled_ids or training or last is None or not last.prompt or not last.reply:
+            return prompt
+        reply = last.reply
+        return with_sampled_ids(prompt, last.prompt, reply.token_ids, reply.text, tokenizer)
 
     # -- making another value
 

@@ -12,7 +12,13 @@ from prompting.parser import (
     parse_response,
 )
 from prompting.spans import Change, Span
-from prompting.template import Prompt, TemplateRefusal, Tokenizer, render_prompt
+from prompting.template import (
+    Prompt,
+    TemplateRefusal,
+    Tokenizer,
+    render_prompt,
+    with_sampled_ids,
+)
 
 __all__ = [
     "INVALID",
@@ -32,4 +38,5 @@ __all__ = [
     "format_messages",
     "parse_response",
     "render_prompt",
+    "with_sampled_ids",
 ]

@@ -8,7 +8,7 @@ used; nothing here imports transformers or a model. What a template refuses beco
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from jinja2 import TemplateError, TemplateSyntaxError
@@ -118,6 +118,44 @@ def render_prompt(
         control=_control(tokenizer, text, token_ids, offsets),
         images=images,
         messages=tuple(messages),
+    )
+
+
+def with_sampled_ids(
+    prompt: Prompt, before: Prompt, sampled: Sequence[int], text: str, tokenizer: Any
+) -> Prompt:
+    """`prompt` with the ids that a model really sampled, where re-encoding would give others.
+
+    Args:
+        before: the prompt that the model answered.
+        sampled: the ids that it produced; `text` is what they read as, special tokens skipped.
+
+    Returns:
+        `prompt` itself where it does not go on with just that text after `before`: a response that
+        the history shows otherwise has no sampled ids.
+    """
+    tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
+    known = before.text + text
+    ids = list(sampled)
+    while ids and control_tokens(tokenizer, (ids[-1],)):
+        ids.pop()  # the template writes the end of the turn itself
+    if not text or not prompt.text.startswith(known) or not prompt.offsets:
+        return prompt
+    ends = [len(tokenizer.decode(ids[: count + 1])) for count in range(len(ids))]
+    if not ends or ends[-1] != len(text):
+        return prompt
+    places = [
+        (len(before.text) + start, len(before.text) + end)
+        for start, end in zip([0, *ends], ends, strict=False)
+    ]
+    rest, offsets = tokenize(tokenizer, prompt.text[len(known) :])
+    at = len(known)
+    token_ids = (*before.token_ids, *ids, *rest)
+    return replace(
+        prompt,
+        token_ids=token_ids,
+        offsets=(*before.offsets, *places, *((at + a, at + b) for a, b in offsets)),
+        control=control_tokens(tokenizer, token_ids),
     )
 
 

@@ -408,6 +408,10 @@ class Handlers:
         *_, reply = agent.respond(session.prompt)
         return reply.action_probabilities
 
+    def keep_ids(self, session: Session, keep: bool) -> Session:
+        """Whether prompts go on from the sampled ids, or from the encoded text."""
+        return _next(replace(session, sampled_ids=bool(keep)).rendered(self.tokenizer))
+
     # -- the chat template
 
     def choose_template(self, session: Session, model: str) -> tuple[Session, str]:

@@ -104,6 +104,10 @@ class Page:
                     elem_classes="pp-views",
                 )  # fmt: skip
             with gr.Accordion("Sampling", open=False, elem_classes="pp-sampling"), gr.Row():
+                self.sampled_ids = gr.Checkbox(
+                    False, label="Go on from the sampled ids", min_width=260,
+                    info="Not from the response's text encoded anew",
+                )  # fmt: skip
                 generation = self.config.models.generation
                 self.temperature = gr.Slider(
                     0, 2, generation.temperature, step=0.05, label="Temperature"

@@ -34,6 +34,7 @@ class Session:
         message: what the last action could not do, in words; empty when all went well.
         serial: counts the events, so that the page sees an answer even to an event without effect.
         template: a chat template (Jinja) in place of the model's own, or None.
+        sampled_ids: prompts go on from the ids that the model sampled, see `Episode.prompt`.
         branch: the name of the branch that `episode` is; `branches` holds all others as they were
             left.
     """
@@ -48,6 +49,7 @@ class Session:
     message: str = ""
     serial: int = 0
     template: str | None = None
+    sampled_ids: bool = False
     branch: str = MAIN
     branches: tuple[tuple[str, Episode], ...] = ()
 
@@ -59,7 +61,9 @@ class Session:
         """Render the next prompt; a template's refusal or a missing model becomes `refusal`."""
         try:
             # When the episode is over nothing more is sent, so what it trains on is shown instead.
-            prompt = self.episode.prompt(tokenizer(self), training=self.episode.over)
+            prompt = self.episode.prompt(
+                tokenizer(self), training=self.episode.over, sampled_ids=self.sampled_ids
+            )
         except UserError as error:
             return replace(self, prompt=None, refusal=str(error))
         return replace(self, prompt=prompt, refusal="")

@@ -318,6 +318,7 @@ def answer_view(session: Session) -> dict[str, Any]:
     episode = session.episode
     shown: dict[str, Any] = {
         "state": "idle", "who": "", "forced": "", "text": "", "verdict": "", "details": [],
+        "alternatives": [],
         "serial": session.serial,
     }  # fmt: skip
     if session.live is not None:
@@ -338,8 +339,17 @@ def answer_view(session: Session) -> dict[str, Any]:
         "forced": forced,
         "text": turn.llm_raw_response[len(forced) :],
         "verdict": "INVALID" if turn.problem else ACTION_NAMES[turn.action],
+        "alternatives": _alternatives(turn.reply),
         "details": _details(turn),
     }
+
+
+def _alternatives(reply: Reply | None) -> list[list[str]]:
+    """The likeliest first tokens: text, id, probability."""
+    return [
+        [repr(each.text), str(each.token_id), f"{100 * each.probability:.1f} %"]
+        for each in (reply.alternatives if reply else ())
+    ]
 
 
 def _answered(session: Session) -> Turn | None:

@@ -177,6 +177,7 @@ class _Wiring:
             stream, [page.session, page.mode, *sampling], [page.answer, page.answered], **_MODEL
         )
         self._judged(made.then(record, [*self.seen, page.answered], self.shown, **_PLAY))
+        self._on(page.sampled_ids.input, do.keep_ids, [page.sampled_ids])
         page.board.stop(stop, None, None, **_PLAY)
 
     # -- another past

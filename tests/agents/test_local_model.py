@@ -5,6 +5,7 @@ import threading
 import pytest
 import torch
 
+from agents.decoding import Pace
 from agents.local_model import LocalModel
 from agents.produced_text import ProducedText, finished_characters
 from agents.turnstile import Turnstile
@@ -228,14 +229,14 @@ def test_a_prompt_longer_than_the_model_reads(
 
 
 class Wants(torch.nn.Module):
-    """A head that wants `ids`, one after another, from its call number `first` on.
+    """A head that wants `ids`, one after another.
 
     Passes over several tokens only score actions, and do not count.
     """
 
-    def __init__(self, ids, vocabulary, first):
+    def __init__(self, ids, vocabulary):
         super().__init__()
-        self.ids, self.vocabulary, self.calls = ids, vocabulary, -first
+        self.ids, self.vocabulary, self.calls = ids, vocabulary, 0
 
     def forward(self, hidden):
         logits = torch.zeros(*hidden.shape[:-1], self.vocabulary)
@@ -259,7 +260,8 @@ def test_where_a_free_text_ends(
 ):
     ids = tokenizer(wanted, add_special_tokens=False)["input_ids"]
     prompt = make_prompt()
-    tiny.model.lm_head = Wants(ids, len(tokenizer), first=(len(prompt.token_ids) - 1) // 256)
+    tiny.pace = Pace(least=len(prompt.token_ids))  # the prompt in one pass
+    tiny.model.lm_head = Wants(ids, len(tokenizer))
     agent = tiny.agent(
         prompt_config,
         constrained=False,

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prompting import format_messages, render_prompt, with_sampled_ids
 from prompting.tokens import control_tokens, tokenize
 
 PIECES = [
@@ -42,3 +43,30 @@ def test_tokens_that_do_more_than_match(tokenizer, options):
     text = "a <wide> b<|im_end|>\n<wide>c"
     full = other(text, add_special_tokens=False)["input_ids"]
     assert list(tokenize(other, text)[0]) == full
+
+
+def test_a_prompt_can_go_on_from_the_sampled_ids(prompt_config, tokenizer):
+    """`Ri` + `ght` reads as `Right`, but encoding the text anew gives one token."""
+    state = {"state": "#P_", "actions_left": 9}
+    before = render_prompt(format_messages(prompt_config, [state]), tokenizer, prompt_config)
+    text = "Right</answer>"
+    ids = [*tokenizer.encode("Ri"), *tokenizer.encode("ght"), *tokenizer.encode("</answer>")]
+    assert tokenizer.decode(ids) == text
+    assert ids != tokenizer.encode(text)
+    answered = state | {
+        "llm_response": f"<answer>{text}",
+        "llm_raw_response": f"<answer>{text}",
+        "reward": -0.1,
+    }
+    history = [answered, state]
+    after = render_prompt(format_messages(prompt_config, history), tokenizer, prompt_config)
+    end = tokenizer.convert_tokens_to_ids("<|im_end|>")
+    kept = with_sampled_ids(after, before, [*ids, end], text, tokenizer)
+    start = len(before.token_ids)
+    assert kept.text == after.text
+    assert list(kept.token_ids[: start + len(ids)]) == [*before.token_ids, *ids]
+    assert tokenizer.decode(kept.token_ids) == after.text
+    assert [after.text[a:b] for a, b in kept.offsets[start : start + 3]] == ["R", "i", "ght"]
+    assert len(kept.offsets) == len(kept.token_ids) == len(after.token_ids) + 2
+    # A response that the history shows otherwise has no sampled ids.
+    assert with_sampled_ids(after, before, ids, "Left</answer>", tokenizer) is after

@@ -2,6 +2,7 @@
 const who = element.querySelector(".pp-who");
 const raw = element.querySelector(".pp-raw");
 const verdict = element.querySelector(".pp-verdict");
+const alternatives = element.querySelector(".pp-alternatives");
 const details = element.querySelector(".pp-details");
 
 function draw() {
@@ -13,6 +14,7 @@ function draw() {
     view.text,
   );
   verdict.textContent = view.verdict;
+  drawAlternatives();
   details.replaceChildren(...view.details.map(([name, text]) => {
     const row = document.createElement("div");
     const key = document.createElement("span");
@@ -21,6 +23,18 @@ function draw() {
     value.textContent = text;
     row.append(key, value);
     return row;
+  }));
+}
+
+function drawAlternatives() {
+  const list = props.value.alternatives;
+  alternatives.hidden = list.length === 0;
+  alternatives.querySelector("ul").replaceChildren(...list.map(([text, id, probability]) => {
+    const item = document.createElement("li");
+    const token = document.createElement("code");
+    token.textContent = text;
+    item.append(token, ` id ${id}, ${probability}`);
+    return item;
   }));
 }
 

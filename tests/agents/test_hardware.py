@@ -1,0 +1,256 @@
+"""The number format that is chosen, limits from the config, and a GPU that is lent."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+import torch
+
+from agents import load_model
+from agents.decoding import Pace
+from agents.dtypes import choose, fastest
+from agents.local_model import LocalModel
+from configs import GenerationConfig, ModelConfig, ModelsConfig
+
+
+@pytest.fixture
+def saved(tmp_path, tokenizer, tiny_llama):
+    tokenizer.save_pretrained(tmp_path)
+    tiny_llama().save_pretrained(tmp_path)
+    return tmp_path
+
+
+def models_at(folder, dtype="float32", **limits):
+    entry = ModelConfig(label="It", path=str(folder), dtype=dtype)
+    return ModelsConfig(default="it", models={"it": entry}, **limits)
+
+
+class Biased(torch.nn.Module):
+    """A head that answers otherwise, or takes longer, in bfloat16."""
+
+    def __init__(self, head, *, other, work):
+        super().__init__()
+        self.head, self.other, self.work = head, other, work
+
+    def forward(self, hidden):
+        logits = self.head(hidden)
+        short = hidden.dtype == torch.bfloat16
+        if short and self.other:
+            logits[..., 5] = 1e4
+        if short == (self.work == "short"):
+            torch.randn(1500, 1500) @ torch.randn(1500, 1500)
+        return logits
+
+
+@pytest.mark.parametrize(
+    ("other", "work", "dtype"),
+    [
+        (True, "long", torch.float32),  # quicker, but another answer
+        (False, "short", torch.float32),  # the same answer, but slower
+        (False, "long", torch.bfloat16),
+    ],
+)
+def test_the_fastest_that_answers_alike(tiny_llama, other, work, dtype):
+    model = tiny_llama()
+    with torch.no_grad():
+        model.lm_head.weight[7] *= 100  # one token wins by far, whatever is rounded
+        model.lm_head.weight[9] = -model.lm_head.weight[7]
+    model.lm_head = Biased(model.lm_head, other=other, work=work)
+    assert choose(model, "cpu").dtype == dtype
+
+
+def test_the_verdict_is_kept(tiny_llama, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    chosen = fastest(tiny_llama(), "a model", "cpu").dtype
+    (kept,) = tmp_path.rglob("dtypes/*")
+    assert kept.read_text() == str(chosen).removeprefix("torch.")
+    kept.write_text("bfloat16")
+    assert fastest(tiny_llama(), "a model", "cpu").dtype == torch.bfloat16
+    kept.write_text("damaged")
+    assert fastest(tiny_llama(), "a model", "cpu").dtype in (torch.float32, torch.bfloat16)
+    assert len(list(tmp_path.rglob("dtypes/*"))) == 1
+
+
+def test_auto_answers_like_float32(saved, tmp_path, monkeypatch, make_prompt, prompt_config, last):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    auto = load_model("it", models_at(saved, "auto"))
+    assert auto.model.dtype in (torch.float32, torch.bfloat16)
+    assert last(auto.agent(prompt_config).respond(make_prompt())).error is None
+
+
+def test_memory_for_prefixes_comes_from_the_config(saved, make_prompt, prompt_config, last):
+    reused = {}
+    for megabytes in (0, 100):
+        model = load_model("it", models_at(saved, cache_megabytes=megabytes))
+        agent = model.agent(prompt_config, mode="choice")
+        reused[megabytes] = [last(agent.respond(make_prompt(n))).reused_tokens for n in (1, 2)][1]
+    assert reused[0] == 0
+    assert reused[100] > 100
+
+
+def test_time_for_an_answer_comes_from_the_config(saved, make_prompt, prompt_config, last):
+    model = load_model("it", models_at(saved, seconds_per_answer=0.5))
+    generation = GenerationConfig(max_new_tokens=100_000)
+    agent = model.agent(
+        prompt_config, mode="free", generation=generation, stop_at_closing_tag=False
+    )
+    model.model.generation_config.eos_token_id = None
+    reply = last(agent.respond(make_prompt()))
+    assert reply.finish_reason in ("time", "end of text")
+    assert reply.token_ids
+    reading = load_model("it", models_at(saved, seconds_per_answer=1e-9))
+    reply = last(reading.agent(prompt_config).respond(make_prompt()))
+    assert (reply.finish_reason, reply.token_ids) == ("time", ())
+
+
+def test_the_wait_in_the_line_is_not_the_answer_s(tiny, make_prompt, prompt_config, last):
+    tiny.seconds_per_answer = 60.0
+    ticket = tiny.line.join()
+    replies = tiny.agent(prompt_config).respond(make_prompt())
+    while not next(replies).place:
+        pass
+    tiny.seconds_per_answer = 1e-9  # what counts is when it is served
+    threading.Timer(0.01, tiny.line.leave, [ticket]).start()
+    reply = last(replies)
+    assert reply.finish_reason == "time"
+    assert reply.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("pieces", "tokens"),
+    [
+        ([], 128),
+        ([(128, 0.2)], 128),
+        ([(128, 0.8)], 32),
+        ([(128, 0.05)], 256),  # at most twice as many
+        ([(128, 0.0)] * 9, 1024),
+        ([(128, 99.0)], 32),
+        ([(3, 5.0)], 128),  # a rest says little
+    ],
+)
+def test_the_pace_of_reading(pieces, tokens):
+    pace = Pace(0.2)
+    for piece in pieces:
+        pace.took(*piece)
+    assert pace.tokens == tokens
+
+
+def test_stop_takes_hold_while_a_prompt_is_read(tokenizer, tiny_llama, make_prompt, prompt_config):
+    model = LocalModel(tokenizer, tiny_llama(), "tiny")
+    model.pace = Pace(0.0)
+    stop = threading.Event()
+    replies = list(
+        reply
+        for reply in model.agent(prompt_config).respond(make_prompt(9), stop=stop)
+        if not stop.set()  # at the first news
+    )
+    assert replies[-1].finish_reason == "stopped"
+    assert replies[-1].token_ids == ()
+    assert (
+        len(model.prefixes.take(list(make_prompt(9).token_ids))) < len(make_prompt(9).token_ids) - 1
+    )
+
+
+STAND_IN = '''
+import sys
+assert "torch" not in sys.modules, "torch came first"
+import multiprocessing, functools, pickle
+
+def GPU(task, *, duration):
+    """Runs the generator in a forked process; what goes in and out is pickled."""
+    @functools.wraps(task)
+    def lent(*args):
+        context = multiprocessing.get_context("fork")
+        ours, its = context.Pipe()
+        seconds = duration(*args)
+        def run(args):
+            with open(LOG, "a") as log:
+                print("begin", seconds, file=log, flush=True)
+                count = 0
+                for reply in task(*pickle.loads(args)):
+                    its.send_bytes(pickle.dumps(reply))
+                    if its.recv_bytes() == b"close":
+                        break
+                    count += 1
+                print("end", file=log, flush=True)
+            its.send_bytes(b"")
+        process = context.Process(target=run, args=(pickle.dumps(args),))
+        process.start()
+        try:
+            while data := ours.recv_bytes():
+                yield pickle.loads(data)
+                ours.send_bytes(b"more")
+        except GeneratorExit:
+            ours.send_bytes(b"close")
+            raise
+        finally:
+            process.join()
+    return lent
+'''
+
+BORROWING = """
+import os, sys, threading
+from agents import zero
+zero.prepare()
+import torch
+import agents
+from agents import models as loading
+loading._device = lambda: "cpu"  # there is no GPU to lend here
+torch.set_num_threads(1)  # threads do not survive a fork
+from configs import GenerationConfig, ModelConfig, ModelsConfig, load_config
+from prompting import format_messages, render_prompt
+
+entry = ModelConfig(label="It", path=sys.argv[1], dtype="float32")
+models = ModelsConfig(default="it", models={"it": entry}, seconds_per_answer=33.0)
+config = load_config().prompt
+model = agents.load_model("it", models)
+prompt = render_prompt(format_messages(config, [{"state": "#", "actions_left": 9}]),
+                       model.tokenizer, config)
+greedy = GenerationConfig(temperature=0, max_new_tokens=6)
+for borrowed in (model.borrowed, None):
+    model.borrowed = borrowed
+    for mode in ("free", "grammar", "choice"):
+        *_, reply = model.agent(config, mode=mode, generation=greedy).respond(prompt)
+        print(mode, reply.finish_reason, reply.error, reply.text)
+    if borrowed:
+        stop, kept = threading.Event(), model.borrowed
+        endless = GenerationConfig(max_new_tokens=100_000)
+        for reply in model.agent(config, mode="free", generation=endless).respond(prompt, stop=stop):
+            if reply.token_ids:
+                stop.set()
+        print("stop", reply.finish_reason)
+"""
+
+
+def test_a_gpu_that_is_lent(saved, tmp_path):
+    """A stand-in for `spaces`: it forks, pickles, and wants to be imported before torch."""
+    log = tmp_path / "log"
+    (tmp_path / "spaces.py").write_text(f"LOG = {str(log)!r}\n" + textwrap.dedent(STAND_IN))
+    environment = os.environ | {
+        "SPACES_ZERO_GPU": "true",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.getcwd()]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", BORROWING, str(saved)],
+        capture_output=True, text=True, env=environment, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *lent, stopped = done.stdout.splitlines()[:4]
+    own = done.stdout.splitlines()[4:]
+    assert lent == own
+    assert all(" None " in line for line in lent)
+    assert stopped == "stop stopped"
+    assert log.read_text().splitlines() == ["begin 33.0", "end"] * 4
+
+
+def test_elsewhere_nothing_is_borrowed(tiny):
+    code = "from agents import zero; zero.prepare(); import sys; print('spaces' in sys.modules)"
+    environment = {k: v for k, v in os.environ.items() if k != "SPACES_ZERO_GPU"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.strip() == "False"
+    assert tiny.borrowed is None
