@@ -1,6 +1,7 @@
 """Which endings make a legal answer, and the agents that need no model."""
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -108,6 +109,8 @@ def test_a_reply_s_numbers():
     )  # fmt: skip
     assert reply.tokens_per_second == 1.0
     assert reply.action_probabilities == {"a": 0.5, "b": 0.5}
+    assert replace(reply, forced_tokens=1).tokens_per_second == 0.5
+    assert replace(reply, forced_tokens=2).tokens_per_second is None
     assert Reply().tokens_per_second is None
     assert Reply().action_probabilities == {}
     assert Reply().legal_probability is None

@@ -41,7 +41,7 @@ class Biased(torch.nn.Module):
         if short and self.other:
             logits[..., 5] = 1e4
         if short == (self.work == "short"):
-            torch.randn(1500, 1500) @ torch.randn(1500, 1500)
+            torch.randn(800, 800) @ torch.randn(800, 800)
         return logits
 
 
@@ -142,16 +142,14 @@ def test_stop_takes_hold_while_a_prompt_is_read(tokenizer, tiny_llama, make_prom
     model = LocalModel(tokenizer, tiny_llama(), "tiny")
     model.pace = Pace(0.0)
     stop = threading.Event()
-    replies = list(
-        reply
-        for reply in model.agent(prompt_config).respond(make_prompt(9), stop=stop)
-        if not stop.set()  # at the first news
-    )
+    replies = []
+    for reply in model.agent(prompt_config).respond(make_prompt(9), stop=stop):
+        replies.append(reply)
+        stop.set()  # at the first news
     assert replies[-1].finish_reason == "stopped"
     assert replies[-1].token_ids == ()
-    assert (
-        len(model.prefixes.take(list(make_prompt(9).token_ids))) < len(make_prompt(9).token_ids) - 1
-    )
+    ids = list(make_prompt(9).token_ids)
+    assert len(model.prefixes.take(ids)) < len(ids) - 1
 
 
 STAND_IN = '''
@@ -216,9 +214,10 @@ for borrowed in (model.borrowed, None):
         *_, reply = model.agent(config, mode=mode, generation=greedy).respond(prompt)
         print(mode, reply.finish_reason, reply.error, reply.text)
     if borrowed:
-        stop, kept = threading.Event(), model.borrowed
+        stop = threading.Event()
         endless = GenerationConfig(max_new_tokens=100_000)
-        for reply in model.agent(config, mode="free", generation=endless).respond(prompt, stop=stop):
+        agent = model.agent(config, mode="free", generation=endless)
+        for reply in agent.respond(prompt, stop=stop):
             if reply.token_ids:
                 stop.set()
         print("stop", reply.finish_reason)

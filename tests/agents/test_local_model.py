@@ -48,7 +48,7 @@ def test_greedy_text_is_what_transformers_generates(model, make_prompt, prompt_c
 def test_a_grammar_answer_is_always_legal(model, make_prompt, prompt_config, last, think, names):
     config = variant(prompt_config, enable_think=think, action_lookup=names)
     prompt = make_prompt(1, config)
-    for seed in range(3):
+    for seed in range(1 if think else 3):
         hot = GenerationConfig(temperature=3.0, seed=seed, max_new_tokens=24)
         reply = last(model.agent(config, constrained=True, generation=hot).respond(prompt))
         assert parse_response(config.response_start + reply.text, config).action is not None
@@ -282,3 +282,17 @@ def test_text_never_breaks_a_character(tokenizer):
     assert all(text.startswith(part) for part in shown)
     assert shown[-1] == text
     assert len(set(shown)) < len(shown)  # some token brought only a part of a character
+
+
+def test_forced_tokens_have_no_speed(tiny, make_prompt, prompt_config, last):
+    for mode in ("grammar", "choice"):
+        reply = last(
+            tiny.agent(prompt_config, mode=mode, generation=greedy()).respond(make_prompt())
+        )
+        assert len(reply.token_ids) - 1 <= reply.forced_tokens <= len(reply.token_ids)
+        assert reply.tokens_per_second is None
+    free = last(
+        tiny.agent(prompt_config, constrained=False, generation=greedy()).respond(make_prompt())
+    )
+    assert free.forced_tokens == 0
+    assert free.tokens_per_second > 0

@@ -69,9 +69,10 @@ def test_a_cache_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, t
 
 
 @pytest.mark.model
-def test_the_kept_model_equals_the_file_s_own(tmp_path, monkeypatch, model):
+def test_the_kept_model_equals_the_file_s_own(tmp_path, monkeypatch, model, capfd):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     own = load_converted_model(packaged_file(), "float32").state_dict()
+    assert capfd.readouterr() == ("", "")  # no progress bars either
     kept = model.model.state_dict()
     assert own.keys() == kept.keys()
     assert all(torch.equal(own[name], kept[name]) for name in own)

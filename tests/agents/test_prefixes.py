@@ -59,14 +59,14 @@ def test_reuse_changes_nothing(tokenizer, tiny_llama, walk, last, mode, limit):
 def test_reuse_changes_nothing_with_the_real_model(model, walk, last):
     forgetful = LocalModel(model.tokenizer, model.model, "forgetful", cache_bytes=0)
     mindful = LocalModel(model.tokenizer, model.model, "mindful")
-    replies = list(check_walk(forgetful, mindful, walk[1:4], last))
+    replies = list(check_walk(forgetful, mindful, walk[1:3], last))
     assert all(reply.reused_tokens > 250 for reply in replies[1:])
 
 
 @pytest.mark.model
 def test_the_logits_are_those_of_a_whole_pass(model, walk):
     store = PrefixStore(model.model, 2**30)
-    for _, prompt in walk[1:4]:
+    for _, prompt in walk[:2]:
         tokens = list(prompt.token_ids)
         prefix = store.take(tokens)
         logits = prefix.extend(tokens[len(prefix) :])

@@ -193,7 +193,7 @@ def check_tokens(prompt, tokenizer):
     assert prompt.token_ids == ids
     # Together the tokens show every character, and where nothing was joined they are as given.
     assert all(after[0] <= before[1] for before, after in pairwise(prompt.offsets))
-    assert prompt.offsets[-1][1] == len(prompt.text)
+    assert not prompt.offsets or prompt.offsets[-1][1] == len(prompt.text)
     assert [start for start, _ in prompt.offsets] == [start for start, _ in offsets]
     read = tokenizer.backend_tokenizer.decode(list(ids), skip_special_tokens=False)
     rewritten = "rewritten" in {lint.kind for lint in lints(prompt, CONFIG["prompt"], tokenizer)}
@@ -243,6 +243,17 @@ responses = st.lists(st.lists(short | words, max_size=5).map("".join), min_size=
 @given(think=st.booleans(), responses=responses, raw=st.booleans(), view=st.sampled_from([*VIEWS]))
 def test_any_response(family, real, config, think, responses, raw, view):
     check(family, played(config, think, responses, raw), real, VIEWS[view])
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(system=short | words, rules=short | words, start=st.sampled_from(["", "a", "<answer>"]))
+def test_any_opening(family, real, config, system, rules, start):
+    texts = {"system_prompt": system, "env_instruction": rules, "forced_start": start}
+    episode = played(config, False, ["a", "user"], True, **texts)
+    for view in VIEWS.values():
+        check(family, episode, real, view)
 
 
 # -- lints
