@@ -70,16 +70,20 @@ def trace(
     spans: list[Span] = []
     changes: list[Change] = []
     for index, run in enumerate(runs):
-        low = _after(text, spans[-1].end if spans else 0, run.before)
-        high = _before_next(text, low, runs[index + 1 :], places[index + 1 :], end)
+        low, begun = _after(text, spans[-1].end if spans else 0, run.before)
+        high, ended = _before_next(text, low, runs[index + 1 :], places[index + 1 :], end)
         place = places[index] or _find(text, run.text, low, high)
+        if begun and ended:
+            place = _part(run.text, text[low:high], low) or place
         found, lost = _lay(run.pieces, place) if place else _match(text, run.pieces, low, high)
         if run.picture and found and low < found[0].start:
             spans.append(Span(low, found[0].start, "state", run.picture))
         spans += found
         if lost:
             kind: Literal["trimmed", "changed", "dropped"]
-            kind = "trimmed" if place else "changed" if found else "dropped"
+            kind = "changed" if found else "dropped"
+            if place and not lost.strip():
+                kind = "trimmed"
             last = run.pieces[-1]
             changes.append(Change(first + run.message, kind, last.origin, last.turn, lost))
     return list(_fill_gaps(spans, end)), changes
@@ -87,24 +91,25 @@ def trace(
 
 def _before_next(
     text: str, low: int, runs: Sequence[_Run], places: Sequence[_Place | None], end: int
-) -> int:
-    """Where the template's text before the next run that was found begins; `end` without one."""
-    for run, place in zip(runs, places, strict=True):
+) -> tuple[int, bool]:
+    """Where the template's text before the next run that was found begins, or else that run; `end`
+    without one. And whether nothing but the run at hand can stand before it."""
+    for later, (run, place) in enumerate(zip(runs, places, strict=True)):
         if place is not None:
-            known = run.before and text.endswith(run.before, low, place.start)
-            return place.start - (len(run.before) if known else 0)
-    return end
+            known = bool(run.before) and text.endswith(run.before, low, place.start)
+            return place.start - (len(run.before) if known else 0), known and later == 0
+    return end, False
 
 
-def _after(text: str, at: int, before: str) -> int:
-    """The place right after `before`, where `text` has it at `at`.
+def _after(text: str, at: int, before: str) -> tuple[int, bool]:
+    """The place right after `before`, where `text` has it at `at`; and whether it has.
 
     At the very front it may have lost its own front, which ended a message that is cut off.
     """
     for cut in range(len(before) if at == 0 else min(1, len(before))):
         if text.startswith(before[cut:], at):
-            return at + len(before) - cut
-    return at
+            return at + len(before) - cut, True
+    return at, False
 
 
 class _Run(NamedTuple):
@@ -176,7 +181,7 @@ def _whole(text: str, runs: Sequence[_Run], end: int) -> list[_Place | None]:
     for run in runs:
         place = None
         if run.role != "assistant":
-            place = _find(text, run.text, _after(text, low, run.before), end)
+            place = _find(text, run.text, _after(text, low, run.before)[0], end)
         if place is not None:
             low = place.start + len(place.text)
         places.append(place)
@@ -190,6 +195,12 @@ def _find(text: str, content: str, low: int, high: int) -> _Place | None:
     stripped = content.strip()
     at = text.find(stripped, low, high) if stripped else -1
     return _Place(at, stripped, len(content) - len(content.lstrip())) if at >= 0 else None
+
+
+def _part(content: str, written: str, at: int) -> _Place | None:
+    """The place of a content of which the template wrote one stretch and nothing else."""
+    trimmed = content.rfind(written) if written else -1
+    return _Place(at, written, trimmed) if trimmed >= 0 else None
 
 
 def _lay(pieces: Sequence[Piece], place: _Place) -> tuple[list[Span], str]:

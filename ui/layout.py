@@ -57,7 +57,7 @@ class Page:
     def _header(self, first: Session) -> None:
         levels = [(_title(name, text), name) for name, text in self.config.levels.items()]
         models = [(model.label, name) for name, model in self.config.models.models.items()]
-        gr.HTML(components.asset("title.html"), elem_classes="pp-title")
+        components.bound("tour", "")
         with gr.Row(elem_classes="pp-header"):
             # Each in a column of its own, or Gradio would melt neighbours into one form.
             with gr.Column(scale=3, min_width=150):

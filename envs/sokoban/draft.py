@@ -122,15 +122,15 @@ def _with_targets(request: Request, chance: Chance, floor: int) -> Maze:
 def _farthest(request: Request, chance: Chance, attempts: Iterator[_Attempt]) -> Draft | None:
     """The farthest position of the best of a few rooms, with its best solution if soon found.
 
-    Off target counts for far, so a position with boxes on targets is the best only for want of one
-    without; and then it is taken in the end.
+    One with boxes on targets is taken only if there was none without.
     """
-    best: _Attempt | None = None
-    rooms = 0
+    best, best_rank, rooms = None, (False, 0), 0
     for attempt in attempts:
-        if best is None or attempt.farthest.far > best.farthest.far:
-            best = attempt
-        if not best.fits(best.farthest):
+        fits = attempt.fits(attempt.farthest)
+        rank = (fits, attempt.farthest.far)
+        if best is None or rank > best_rank:
+            best, best_rank = attempt, rank
+        if not fits:
             continue
         rooms += 1
         pushes_a_box = len(best.farthest.plan()) / request.boxes

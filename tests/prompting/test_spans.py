@@ -65,6 +65,16 @@ def test_a_dropped_thought_is_not_found_in_the_templates_own_text(
     assert [change.lost for change in prompt.changes] == [cleaned] * 2
 
 
+@pytest.mark.parametrize("rest", ["", "<", "ab", "|im"])
+def test_the_short_rest_of_a_response_is_found(prompt_config, own_lines, rest):
+    response = f"<think>so</think>{rest}"
+    prompt, pieces = rendered(prompt_config, [turn(response), OPEN], own_lines)
+    shown = [text for text, origin in pieces if origin == "response"]
+    assert shown == ([rest] if rest else [])
+    kind = "changed" if rest else "dropped"
+    assert [(c.kind, c.lost) for c in prompt.changes] == [(kind, "<think>so</think>")]
+
+
 @pytest.mark.parametrize("text", ["a", "s", "system", "user\n", "<|", "im_end"])
 def test_a_text_of_a_letter_is_found_where_it_is(prompt_config, tokenizer, text):
     changes = {"system_prompt": text, "forced_start": "", "history_response": "raw"}

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from play import Episode
@@ -237,23 +237,25 @@ words = st.sampled_from([*CONTROL, "<think>", "</think>", "<answer>Up</answer>",
 responses = st.lists(st.lists(short | words, max_size=5).map("".join), min_size=1, max_size=3)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(think=st.booleans(), responses=responses, raw=st.booleans(), view=st.sampled_from([*VIEWS]))
-def test_any_response(family, real, config, think, responses, raw, view):
-    check(family, played(config, think, responses, raw), real, VIEWS[view])
+def test_any_response(family, real, config):
+    @settings(max_examples=60, deadline=None)
+    @given(think=st.booleans(), given=responses, raw=st.booleans(), view=st.sampled_from([*VIEWS]))
+    def holds(think, given, raw, view):
+        check(family, played(config, think, given, raw), real, VIEWS[view])
+
+    holds()
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(system=short | words, rules=short | words, start=st.sampled_from(["", "a", "<answer>"]))
-def test_any_opening(family, real, config, system, rules, start):
-    texts = {"system_prompt": system, "env_instruction": rules, "forced_start": start}
-    episode = played(config, False, ["a", "user"], True, **texts)
-    for view in VIEWS.values():
-        check(family, episode, real, view)
+def test_any_opening(family, real, config):
+    @settings(max_examples=60, deadline=None)
+    @given(system=short | words, rules=short | words, start=st.sampled_from(["", "a", "<answer>"]))
+    def holds(system, rules, start):
+        texts = {"system_prompt": system, "env_instruction": rules, "forced_start": start}
+        episode = played(config, False, ["a", "user"], True, **texts)
+        for view in VIEWS.values():
+            check(family, episode, real, view)
+
+    holds()
 
 
 # -- lints
