@@ -9,7 +9,7 @@ import threading
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-from agents import load_tokenizer
+from agents import load_model, load_tokenizer
 from configs import PlaygroundConfig, load_config
 from errors import UserError
 from ui import build_app, launch_options
@@ -34,9 +34,13 @@ def main() -> int:
 
 
 def _warm_up(config: PlaygroundConfig) -> None:
-    """Load the first tokenizer while the page is already served; a failure shows on the page."""
+    """Load the first model while the page is already served; a failure shows on the page.
+
+    The tokenizer comes first, since the first prompt waits for it.
+    """
     try:
         load_tokenizer(config.models.default, config.models)
+        load_model(config.models.default, config.models)
     except UserError as error:
         print(f"note: {error}", file=sys.stderr)
 

@@ -127,7 +127,7 @@ def _server_tokenizer(source: str, models: ModelsConfig) -> Any:
 
 
 def _load_tokenizer(name: str, config: ModelConfig, models: ModelsConfig) -> Any:
-    packaged = _packaged_file(config)
+    packaged = packaged_file(config)
     if packaged is not None:
         return _guard(name, str(packaged), lambda: load_converted_tokenizer(packaged))
 
@@ -143,7 +143,7 @@ def _load_tokenizer(name: str, config: ModelConfig, models: ModelsConfig) -> Any
 def _load_model(name: str, config: ModelConfig, models: ModelsConfig) -> LocalModel:
     zero.prepare()
     tokenizer = load_tokenizer(name, models)
-    packaged, dtype = _packaged_file(config), _first_dtype(config)
+    packaged, dtype = packaged_file(config), _first_dtype(config)
     if packaged is not None:
         model = _guard(name, str(packaged), lambda: load_converted_model(packaged, dtype))
     else:
@@ -192,7 +192,7 @@ def _device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _packaged_file(config: ModelConfig) -> Path | None:
+def packaged_file(config: ModelConfig) -> Path | None:
     """The file that an installed package carries; None where the package is not installed.
 
     The package is found, not imported: it may need others that are not here.
@@ -251,9 +251,7 @@ def _from_hub(
             what, remedy = refusal
             what = f"{what}, and no earlier download of {hub} is complete"
         here = [
-            other
-            for other, config in models.models.items()
-            if config.path or _packaged_file(config)
+            other for other, config in models.models.items() if config.path or packaged_file(config)
         ]
         if here:
             remedy += f", or choose {' or '.join(here)}, which is here"

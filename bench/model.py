@@ -1,15 +1,19 @@
-"""How long a model's turn takes on 5x5 boards, with and without what earlier turns left behind.
+"""How long a model's turn takes on 5x5 boards: without reuse, with it, and in llama.cpp.
 
     python -m bench.model [--model NAME] [--turns 2 50] [--runs 3] [--threads N] [--processor-time]
 
 Everything is measured in one run. A turn with reuse follows the turn before it, as in a game;
-without, the model has forgotten everything. On a machine that others use, take one thread and the
-processor's time: the clock's, and threads that wait for each other, say more about the others.
+without, the model has forgotten everything. Where llama-cpp-python can be imported and the model is
+a GGUF file, llama.cpp gets the same file, the same ids, as many tokens to make and as many threads,
+and reuses its own prefix; it has no scored choice, so a choice is held against its free answer. On
+a machine that others use, take one thread and the processor's time: the clock's, and threads that
+wait for each other, say more about the others.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import statistics
 import sys
 import time
@@ -22,7 +26,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import torch
 
 from agents import Mode, Reply, load_model
+from agents.answers import answer_endings
+from agents.completions import gbnf
 from agents.local_model import LocalModel
+from agents.models import packaged_file
 from configs import GenerationConfig, PromptConfig, load_config
 from prompting import Prompt, format_messages, render_prompt
 
@@ -35,35 +42,82 @@ MOVES = ["Right", "Left"]
 
 # What is compared: an answer of four tokens as the model likes, a legal one, and a scored choice.
 MODES: tuple[Mode, ...] = ("free", "grammar", "choice")
+TOKENS = 4
+
+Clock = Callable[[], float]
 
 
 def main() -> None:
     options = _options()
     if options.threads:
         torch.set_num_threads(options.threads)
-    clock = time.process_time if options.processor_time else time.perf_counter
-    config = load_config().prompt
-    mindful = load_model(options.model)
+    clock: Clock = time.process_time if options.processor_time else time.perf_counter
+    config = load_config()
+    mindful = load_model(options.model, config.models)
+    if not isinstance(mindful, LocalModel):
+        raise SystemExit(f"{options.model} is on a server; choose one that runs here.")
     forgetful = LocalModel(mindful.tokenizer, mindful.model, "forgetful", cache_bytes=0)
-    print("turn  tokens  mode      without reuse      with reuse   times faster")
+    other = LlamaCpp.of(packaged_file(config.models.models[options.model]), config.prompt)
+    if other is None:
+        print("llama-cpp-python is not installed: its column is empty.")
+    print("turn  tokens  mode      without reuse      with reuse   x faster   llama.cpp   x faster")
     costs: dict[tuple[int, Mode], float] = {}
     for turn in options.turns:
-        prompt = _prompt(turn, mindful.tokenizer, config)
-        before = _prompt(turn - 1, mindful.tokenizer, config)
+        prompt = _prompt(turn, mindful.tokenizer, config.prompt)
+        before = _prompt(turn - 1, mindful.tokenizer, config.prompt)
         for mode in MODES:
-            slow = _time(clock, forgetful, config, prompt, mode)
-            fast = statistics.median(
-                _time(clock, mindful, config, prompt, mode, before) for _ in range(options.runs)
+            slow = _time(clock, forgetful, config.prompt, prompt, mode)
+            fast = costs[turn, mode] = statistics.median(
+                _time(clock, mindful, config.prompt, prompt, mode, before)
+                for _ in range(options.runs)
             )
-            costs[turn, mode] = fast
+            its = other and statistics.median(
+                other.time(clock, prompt, mode, before) for _ in range(options.runs)
+            )
+            beside = f"{its:9.2f} s {its / fast:10.1f}" if its else ""
             print(
                 f"{turn:4}  {len(prompt.token_ids):6}  {mode:8} {slow:13.2f} s {fast:13.2f} s"
-                f" {slow / fast:13.1f}"
+                f" {slow / fast:10.1f} {beside}",
+                flush=True,
             )
     first, last = options.turns[0], options.turns[-1]
     for mode in MODES:
         print(
             f"{mode}: turn {last} costs {costs[last, mode] / costs[first, mode]:.1f} x turn {first}"
+        )
+
+
+class LlamaCpp:
+    """The same file in llama.cpp, by its Python binding; it keeps the prefix of the last prompt."""
+
+    def __init__(self, file: Path, config: PromptConfig) -> None:
+        from llama_cpp import Llama, LlamaGrammar
+
+        self._llama = Llama(
+            str(file), n_ctx=8192, n_threads=torch.get_num_threads(),
+            n_threads_batch=torch.get_num_threads(), verbose=False,
+        )  # fmt: skip
+        endings = list(answer_endings("", config).values())
+        self._grammar = LlamaGrammar.from_string(gbnf(endings), verbose=False)
+
+    @classmethod
+    def of(cls, file: Path | None, config: PromptConfig) -> LlamaCpp | None:
+        installed = importlib.util.find_spec("llama_cpp") is not None
+        return cls(file, config) if installed and file else None
+
+    def time(self, clock: Clock, prompt: Prompt, mode: Mode, before: Prompt) -> float:
+        """Seconds of one turn right after the turn `before`."""
+        self._answer(before, mode)
+        start = clock()
+        self._answer(prompt, mode)
+        return clock() - start
+
+    def _answer(self, prompt: Prompt, mode: Mode) -> None:
+        self._llama.create_completion(
+            list(prompt.token_ids),
+            max_tokens=TOKENS,
+            temperature=0,
+            grammar=self._grammar if mode == "grammar" else None,
         )
 
 
@@ -93,7 +147,7 @@ def _prompt(turn: int, tokenizer: Any, config: PromptConfig) -> Prompt:
 
 
 def _time(
-    clock: Callable[[], float],
+    clock: Clock,
     model: LocalModel,
     config: PromptConfig,
     prompt: Prompt,
@@ -112,7 +166,7 @@ def _time(
 
 
 def _answer(model: LocalModel, config: PromptConfig, prompt: Prompt, mode: Mode) -> Reply:
-    generation = GenerationConfig(temperature=0, max_new_tokens=4)
+    generation = GenerationConfig(temperature=0, max_new_tokens=TOKENS)
     agent = model.agent(config, mode=mode, generation=generation, stop_at_closing_tag=False)
     *_, reply = agent.respond(prompt)
     if reply.error:

@@ -137,9 +137,10 @@ def _runs(
     cleaning: tuple[tuple[str, str], ...],
     befores: Sequence[str],
 ) -> Iterator[_Run]:
+    before = ""
     for index, message in enumerate(messages):
         content = message["content"]
-        before = befores[index] if befores else ""
+        before += befores[index] if befores else ""
         pieces: list[Piece] = []
         picture = 0
         for part in content if isinstance(content, list) else [content]:
@@ -155,6 +156,7 @@ def _runs(
                 ]
         if pieces:
             yield _Run(index, message["role"], pieces, picture, before)
+            before = ""  # an empty message's own goes to the next
 
 
 def _pieces(text: str, role: str) -> Sequence[Piece]:
@@ -181,7 +183,14 @@ def _whole(text: str, runs: Sequence[_Run], end: int) -> list[_Place | None]:
     for run in runs:
         place = None
         if run.role != "assistant":
-            place = _find(text, run.text, _after(text, low, run.before)[0], end)
+            start, begun = _after(text, low, run.before)
+            # Right where the template's own text ends, or else as far as its words carry: few
+            # characters may stand anywhere.
+            place = _find(text, run.text, start, start + len(run.text)) if begun else None
+            if not (place and place.start == start):
+                place = _find(text, run.text, start, end)
+                if begun and place and len(place.text) < _SHORTEST_MATCH:
+                    place = None
         if place is not None:
             low = place.start + len(place.text)
         places.append(place)

@@ -168,16 +168,33 @@ class Handlers:
         return _next(replace(session, look=None, live=None, thinking=True))
 
     def stream(
-        self, session: Session, mode: Mode, generation: GenerationConfig, visitor: str
+        self,
+        session: Session,
+        mode: Mode,
+        generation: GenerationConfig,
+        visitor: str,
+        *,
+        closing_tag: bool = True,
     ) -> Iterator[tuple[Session, Answer | None]]:
-        """The model's answer to the prompt that is shown, as it comes."""
+        """The model's answer to the prompt that is shown, as it comes.
+
+        Args:
+            visitor: whose answer it is, for `stop`.
+            closing_tag: a free answer ends there.
+        """
         prompt = session.prompt
         if not session.thinking or prompt is None:
             return
         stop = self.stops[visitor] = threading.Event()
         try:
+            yield replace(session, live=Reply(), loading=True), None
             model = load_model(session.model, self.config.models)
-            agent = model.agent(session.episode.config, mode=mode, generation=generation)
+            agent = model.agent(
+                session.episode.config,
+                mode=mode,
+                generation=generation,
+                stop_at_closing_tag=closing_tag,
+            )
             by = f"{model.label}, {MODES[mode].lower()}"
             shown = 0.0
             for reply in agent.respond(prompt, stop=stop):
@@ -203,7 +220,7 @@ class Handlers:
         session = replace(session, thinking=False)
         if answer is None:
             return _next(session, "The model did not answer: try again.")
-        if answer.reply.finish_reason in ("stopped", "error"):
+        if answer.reply.finish_reason in ("stopped", "error", "time"):
             return _next(replace(session, live=answer.reply), answer.reply.error or "")
         if answer.prompt is not session.prompt:
             return _next(

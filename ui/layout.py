@@ -108,6 +108,10 @@ class Page:
                     False, label="Go on from the sampled ids", min_width=260,
                     info="Not from the response's text encoded anew",
                 )  # fmt: skip
+                self.closing_tag = gr.Checkbox(
+                    True, label="Stop at the closing tag", min_width=200,
+                    info="Otherwise a free answer goes on to its own end",
+                )  # fmt: skip
                 generation = self.config.models.generation
                 self.temperature = gr.Slider(
                     0, 2, generation.temperature, step=0.05, label="Temperature"

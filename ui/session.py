@@ -30,7 +30,7 @@ class Session:
         prompt: the next prompt, or None where it cannot be rendered; `refusal` then says why.
         look: the number of the earlier turn that is looked at, or None for now.
         live: what the model has said so far while it answers, or what it said when it was stopped.
-        thinking: the model is answering; moves wait.
+        thinking: the model is answering; moves wait. loading: its weights come first.
         message: what the last action could not do, in words; empty when all went well.
         serial: counts the events, so that the page sees an answer even to an event without effect.
         template: a chat template (Jinja) in place of the model's own, or None.
@@ -46,6 +46,7 @@ class Session:
     look: int | None = None
     live: Reply | None = None
     thinking: bool = False
+    loading: bool = False
     message: str = ""
     serial: int = 0
     template: str | None = None

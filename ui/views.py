@@ -6,9 +6,13 @@ through `textContent`.
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
+
+from PIL import Image
 
 from agents import Reply
 from envs.sokoban import ACTION_NAMES, svg
@@ -136,6 +140,7 @@ def prompt_view(
         "kind": view,
         "text": prompt.text if prompt else "",
         "blocks": [],
+        "images": [_data_url(image) for image in prompt.images] if prompt else [],
         "stats": [],
         "notes": [],
         "file": f"prompt-turn-{session.look or len(session.episode.turns) + 1}.txt",
@@ -189,6 +194,13 @@ def _marked(
             piece = text[at - begin : stop - begin]
             yield [piece, origin, turn, mark if inside else old, title]
             at = stop
+
+
+def _data_url(image: Any) -> str:
+    """A picture (rows, columns, 3) as the page shows it beside the text."""
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def _diff(prompt: Prompt, other: Prompt | None, notes: list[list[str]]) -> dict[str, Any]:
@@ -362,6 +374,7 @@ def _answered(session: Session) -> Turn | None:
 def _live(session: Session, reply: Reply) -> dict[str, Any]:
     words = {
         None: f"waiting, {reply.place} before you" if reply.place else "answering …",
+        "time": "out of time: nothing was recorded",
         "stopped": "stopped: nothing was recorded",
         "error": "failed: nothing was recorded",
     }
@@ -371,7 +384,9 @@ def _live(session: Session, reply: Reply) -> dict[str, Any]:
         "who": f"Turn {len(session.episode.turns) + 1}",
         "forced": session.episode.config.response_start,
         "text": reply.text,
-        "verdict": words.get(reply.finish_reason, "reading the answer …"),
+        "verdict": "loading the model …"
+        if session.loading
+        else words.get(reply.finish_reason, "reading the answer …"),
         "details": [*error, ["Tokens", str(len(reply.token_ids))]],
     }
 

@@ -23,8 +23,8 @@ _QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"
 _PLAY: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "multiple"}
 # While one types, only the last state of the text matters.
 _TYPING: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "always_last"}
-# Whatever uses a model's weights waits in one line.
-_MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 1}
+# Models keep a line of their own, which is fair and tells each visitor the place in it.
+_MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 32}
 # The solver takes its time beside the moves, for two visitors at once.
 _JUDGE: dict[str, Any] = {**_QUIET, "concurrency_id": "referee", "concurrency_limit": 2}
 
@@ -118,7 +118,13 @@ class _Wiring:
             self._on(event, do.send, [page.typed]).then(lambda: "", None, page.typed, **_QUIET)
         self._on(page.generate.click, do.generate, [page.seed])
         self._on(page.level.input, do.choose_level, [page.level])
-        self._on(page.model.input, do.choose_model, [page.model])
+        self._on(
+            page.model.input,
+            do.choose_model,
+            [page.model],
+            show_progress="full",  # another model's tokenizer may have to be fetched first
+            show_progress_on=page.prompt,
+        )
 
         def following(session: Session, view: str, against: float, seed: float) -> Any:
             session, seed = do.following(session, seed)
@@ -151,7 +157,8 @@ class _Wiring:
     def _model(self) -> None:
         page, do = self.page, self.do
         sampling = [
-            page.temperature, page.top_p, page.top_k, page.sampling_seed, page.max_new_tokens
+            page.temperature, page.top_p, page.top_k, page.sampling_seed, page.max_new_tokens,
+            page.closing_tag,
         ]  # fmt: skip
 
         def begin(session: Session, view: str, against: float) -> Any:
@@ -159,11 +166,12 @@ class _Wiring:
 
         def stream(
             session: Session, mode: Mode, temperature: float, top_p: float, top_k: float,
-            seed: float, most: float, request: gr.Request,
+            seed: float, most: float, closing_tag: bool, request: gr.Request,
         ) -> Iterator[tuple[Any, Answer | None]]:  # fmt: skip
             generation = _generation(temperature, top_p, top_k, seed, most)
             visitor = request.session_hash or ""
-            for shown, answer in do.stream(session, mode, generation, visitor):
+            answers = do.stream(session, mode, generation, visitor, closing_tag=closing_tag)
+            for shown, answer in answers:
                 yield views.answer_view(shown), answer
 
         def record(session: Session, view: str, against: float, answer: Answer | None) -> Any:

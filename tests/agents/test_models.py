@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from agents import ModelUnavailable, load_model, load_tokenizer
 from agents.converted import convert_tokenizer, load_converted_model, load_converted_tokenizer
-from agents.models import _LoadOnce, _packaged_file
+from agents.models import _LoadOnce, packaged_file
 from configs import ModelConfig, ModelsConfig, load_config
 
 TEXTS = [
@@ -26,8 +26,8 @@ def models_with(**entry):
     return ModelsConfig(default="it", models={"it": ModelConfig(label="It", **entry)})
 
 
-def packaged_file():
-    return _packaged_file(load_config().models.models["smollm2-135m"])
+def embedded_file():
+    return packaged_file(load_config().models.models["smollm2-135m"])
 
 
 def test_importing_agents_imports_no_torch():
@@ -46,8 +46,8 @@ def test_the_kept_tokenizer_needs_no_torch(tokenizer):
 
 def test_the_kept_tokenizer_equals_the_file_s_own(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    own = convert_tokenizer(packaged_file())
-    for loaded in (load_converted_tokenizer(packaged_file()) for _ in range(2)):
+    own = convert_tokenizer(embedded_file())
+    for loaded in (load_converted_tokenizer(embedded_file()) for _ in range(2)):
         assert loaded.get_vocab() == own.get_vocab()
         assert loaded.all_special_ids == own.all_special_ids
         assert loaded.chat_template == own.chat_template
@@ -58,20 +58,20 @@ def test_the_kept_tokenizer_equals_the_file_s_own(tmp_path, monkeypatch):
             assert loaded.decode(kept["input_ids"]) == own.decode(ids["input_ids"])
     (copy,) = tmp_path.rglob("tokenizer.json")
     copy.write_text("{")  # a damaged copy is converted again
-    assert load_converted_tokenizer(packaged_file()).get_vocab() == own.get_vocab()
+    assert load_converted_tokenizer(embedded_file()).get_vocab() == own.get_vocab()
     assert copy.stat().st_size > 1000
 
 
 def test_a_cache_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, tokenizer):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert load_converted_tokenizer(packaged_file()).get_vocab() == tokenizer.get_vocab()
+    assert load_converted_tokenizer(embedded_file()).get_vocab() == tokenizer.get_vocab()
 
 
 @pytest.mark.model
 def test_the_kept_model_equals_the_file_s_own(tmp_path, monkeypatch, model, capfd):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    own = load_converted_model(packaged_file(), "float32").state_dict()
+    own = load_converted_model(embedded_file(), "float32").state_dict()
     assert capfd.readouterr() == ("", "")  # no progress bars either
     kept = model.model.state_dict()
     assert own.keys() == kept.keys()

@@ -28,7 +28,7 @@ def test_every_demo_opens(page: Page, config):
     for index, scenario in enumerate(config.scenarios):
         cards.nth(index).click()
         turn(page, len(scenario.responses) + 1)
-        chosen = page.locator(".pp-views label:has(input:checked)").first
+        chosen = page.locator(".pp-heading label:has(input:checked)")
         expect(chosen).to_have_text(scenario.view.capitalize())
 
 
@@ -38,7 +38,7 @@ def test_a_dropped_thought_is_seen_in_the_diff(page: Page):
     expect(notes).to_contain_text("The first break is at character")
     expect(notes).to_contain_text("Further to the right.")
     gone = page.locator("#pp-prompt [data-mark=gone]")
-    assert "<think>" in "".join(gone.all_inner_texts())
+    assert "think>" in "".join(gone.all_inner_texts())
 
 
 def test_a_refusing_template_says_what_to_set(page: Page):
@@ -116,6 +116,7 @@ def test_a_link_reopens_everything(page: Page, browser, url: str):
     turn(other, 2)
     assert shown(other) == shown(page)
     expect(other.locator("#pp-answer .pp-raw")).to_have_text("<answer>√ <img src=x> no")
+    open_tab(other, "Prompt config")
     expect(other.locator("#pp-config")).to_contain_text("Be quick.")
     other.goto(f"{url}?raw=broken&view=zebra")
     expect(other.locator(".pp-banner")).to_contain_text("raw in the link: it is damaged")

@@ -97,3 +97,14 @@ def test_white_space_controls_nothing(prompt_config, tokenizer):
     prompt, _ = rendered(prompt_config, [OPEN | {"state": "#\n<box>"}], other)
     marked = {prompt.text[slice(*prompt.offsets[index])] for index in prompt.control}
     assert marked == {"<|im_start|>", "<|im_end|>", "<box>"}
+
+
+def test_an_empty_message_takes_nothing_from_the_next(prompt_config, tokenizer):
+    config = prompt_config.model_copy(
+        update={"system_prompt": "", "env_instruction": "<|im_end|>", "forced_start": ""}
+    )
+    prompt, pieces = rendered(config, [OPEN], tokenizer)
+    header = "<|im_start|>system\n<|im_end|><|im_start|>user\n"
+    assert pieces[:2] == [(header, "template"), ("<|im_end|>", "rules")]
+    # The cleaning took the line break between two pieces, and it is said.
+    assert [(c.message, c.lost) for c in prompt.changes] == [(1, "\n")]

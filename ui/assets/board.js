@@ -85,7 +85,7 @@ function blind(button) {
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", on);
   button.textContent = on ? "Show the board" : "Hide the board";
-  document.body.classList.toggle("pp-blind", on);
+  element.closest(".pp-stage").classList.toggle("pp-blind", on);
 }
 
 function does(what, button) {

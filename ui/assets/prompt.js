@@ -5,6 +5,7 @@
 const body = element.querySelector(".pp-body");
 const stats = element.querySelector(".pp-stats");
 const notes = element.querySelector(".pp-notes");
+const images = element.querySelector(".pp-images");
 const legend = element.querySelector(".pp-legend");
 const said = element.querySelector(".pp-said");
 const SIGN = { " ": "pp-sp", "\t": "pp-tab", "\n": "pp-nl" };
@@ -69,6 +70,8 @@ function draw() {
     note.textContent = text;
     return note;
   }));
+  images.replaceChildren(...view.images.map((source, index) =>
+    Object.assign(document.createElement("img"), { src: source, alt: `Picture ${index + 1}`, title: `Picture ${index + 1}` })));
   const origins = new Set(view.blocks.flatMap((each) => each.parts.map((p) => p[1])));
   for (const key of legend.children) key.hidden = !origins.has(key.dataset.origin);
   body.scrollTop = view.end ? body.scrollHeight : 0;
