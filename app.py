@@ -9,7 +9,7 @@ import threading
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-from agents import load_model, load_tokenizer
+from agents import load_model, load_tokenizer, zero
 from configs import PlaygroundConfig, load_config
 from errors import UserError
 from ui import build_app, launch_options
@@ -22,14 +22,22 @@ def main() -> int:
     parser.add_argument("--host", default=None, help="address to listen on")
     parser.add_argument("--port", type=int, default=None, help="port to listen on")
     options = parser.parse_args()
+    zero.prepare()
     try:
         config = load_config(options.config)
         app = build_app(config)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    app.launch(
+        server_name=options.host,
+        server_port=options.port,
+        prevent_thread_lock=True,
+        **launch_options(),
+    )
+    # Only now: importing torch beside the start of the server would hold the first page back.
     threading.Thread(target=_warm_up, args=(config,), daemon=True).start()
-    app.launch(server_name=options.host, server_port=options.port, **launch_options())
+    app.block_thread()
     return 0
 
 

@@ -11,6 +11,7 @@ import copy
 import hashlib
 import platform
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -39,12 +40,12 @@ def fastest(model: Any, source: str, device: str) -> Any:
     return chosen
 
 
-def choose(model: Any, device: str) -> Any:
+def choose(model: Any, device: str, clock: Callable[[], float] = time.perf_counter) -> Any:
     """`model` (float32, on the CPU) on `device`, in the fastest dtype that answers alike."""
     exact = model.to(device)
     short = copy.deepcopy(exact).to(_short(device))
-    wanted, slow = _trial(exact)
-    answered, fast = _trial(short)
+    wanted, slow = _trial(exact, clock)
+    answered, fast = _trial(short, clock)
     return short if answered == wanted and fast < _MARGIN * slow else exact
 
 
@@ -54,14 +55,14 @@ def _short(device: str) -> torch.dtype:
     return torch.bfloat16
 
 
-def _trial(model: Any) -> tuple[list[int], float]:
+def _trial(model: Any, clock: Callable[[], float]) -> tuple[list[int], float]:
     """The likeliest tokens after a fixed prompt, and the seconds of the quickest of three runs."""
     size = model.config.get_text_config().vocab_size
     ids = torch.tensor([[(7919 * n + 11) % size for n in range(_PROMPT_TOKENS)]])
     ids = ids.to(model.device)
     times, tokens = [], []
     for _ in range(3):
-        began = time.perf_counter()
+        began = clock()
         with torch.inference_mode():
             produced = model.generate(
                 ids,
@@ -72,7 +73,7 @@ def _trial(model: Any) -> tuple[list[int], float]:
                 max_new_tokens=_STEPS,
             )
         tokens = produced[0, _PROMPT_TOKENS:].tolist()  # waits for the device
-        times.append(time.perf_counter() - began)
+        times.append(clock() - began)
     return tokens, min(times)
 
 

@@ -35,7 +35,7 @@ class LocalModel:
         borrowed: on ZeroGPU, the name and the config by which the process with the GPU finds it.
     """
 
-    exact = True
+    exact, doubt = True, ""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class LocalModel:
 class LocalAgent:
     """Answers with a `LocalModel`; any number of threads may use one at the same time."""
 
-    exact = True
+    exact, doubt = True, ""
 
     def __init__(
         self,

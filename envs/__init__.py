@@ -1,1 +1,3 @@
-"""Worlds as Gymnasium environments that also speak text."""
+"""Worlds as Gymnasium environments that also speak text. Importing this registers them."""
+
+import envs.sokoban  # noqa: F401

@@ -69,16 +69,20 @@ def trace(
     places = _whole(text, runs, end)
     spans: list[Span] = []
     changes: list[Change] = []
+    at = 0  # the end of what the runs so far account for
     for index, run in enumerate(runs):
-        low, begun = _after(text, spans[-1].end if spans else 0, run.before)
+        low, begun = _after(text, at, run.before)
         high, ended = _before_next(text, low, runs[index + 1 :], places[index + 1 :], end)
-        place = places[index] or _find(text, run.text, low, high)
+        place = places[index]
+        if place is None and run.role == "assistant":
+            place = _find(text, run.text, low, high)
         if begun and ended:
             place = _part(run.text, text[low:high], low) or place
         found, lost = _lay(run.pieces, place) if place else _match(text, run.pieces, low, high)
         if run.picture and found and low < found[0].start:
             spans.append(Span(low, found[0].start, "state", run.picture))
         spans += found
+        at = found[-1].end if found else low
         if lost:
             kind: Literal["trimmed", "changed", "dropped"]
             kind = "changed" if found else "dropped"
@@ -182,6 +186,7 @@ def _whole(text: str, runs: Sequence[_Run], end: int) -> list[_Place | None]:
     low = 0
     for run in runs:
         place = None
+        start = low
         if run.role != "assistant":
             start, begun = _after(text, low, run.before)
             # Right where the template's own text ends, or else as far as its words carry: few
@@ -191,8 +196,7 @@ def _whole(text: str, runs: Sequence[_Run], end: int) -> list[_Place | None]:
                 place = _find(text, run.text, start, end)
                 if begun and place and len(place.text) < _SHORTEST_MATCH:
                     place = None
-        if place is not None:
-            low = place.start + len(place.text)
+        low = place.start + len(place.text) if place else start
         places.append(place)
     return places
 

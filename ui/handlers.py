@@ -33,7 +33,7 @@ from envs.sokoban import (
     write_lurd,
 )
 from errors import UserError
-from play import Episode, exports, load_episode, referee, save_episode
+from play import Episode, exports, golden, load_episode, picture, referee, save_episode
 from play.episode import generated
 from play.exports import loss_mask
 from prompting import Prompt
@@ -474,7 +474,7 @@ class Handlers:
         """What a person should know before they trust this prompt."""
         turn = session.past.turns[-1] if session.past.turns else None
         reply = turn.reply if turn else None
-        sampled = [(reply.token_ids, reply.text)] if reply and reply.token_ids else []
+        sampled = [(reply.token_ids, turn.llm_raw_response)] if turn and reply else []
         tokenizer = self.tokenizer(session)
         return lints(prompt, session.episode.config, tokenizer, sampled=sampled)
 
@@ -488,11 +488,11 @@ class Handlers:
         """The episode for a trainer, a test suite or a talk, as a file for the downloads."""
         name = f"episode-{len(session.episode.turns)}-turns-{time.strftime('%Y%m%d-%H%M%S')}"
         if form == "gif":
-            data = base64.b64encode(exports.as_gif(session.episode)).decode()
+            data = base64.b64encode(picture.as_gif(session.episode)).decode()
             return {"base64": data, "text": "", "name": f"{name}.gif", "type": "image/gif"}
         tokenizer, episode = self.tokenizer(session), session.episode
         if form == "pytest":
-            text = exports.as_pytest(episode, session.model, tokenizer)
+            text = golden.as_pytest(episode, session.model, tokenizer)
             return {"text": text, "name": f"test_prompts_{len(episode.turns)}.py"}
         makers: dict[str, Callable[[], str]] = {
             "messages": lambda: exports.as_messages_jsonl([episode]),

@@ -29,37 +29,40 @@ def models_at(folder, dtype="float32", **limits):
 
 
 class Biased(torch.nn.Module):
-    """A head that answers otherwise, or takes longer, in bfloat16."""
+    """A head that keeps the time: a pass takes `seconds` of its dtype; maybe it answers otherwise
+    in bfloat16."""
 
-    def __init__(self, head, *, other, work):
+    def __init__(self, head, *, other, seconds):
         super().__init__()
-        self.head, self.other, self.work = head, other, work
+        self.head, self.other, self.seconds = head, other, seconds
 
     def forward(self, hidden):
         logits = self.head(hidden)
-        short = hidden.dtype == torch.bfloat16
-        if short and self.other:
+        if hidden.dtype == torch.bfloat16 and self.other:
             logits[..., 5] = 1e4
-        if short == (self.work == "short"):
-            torch.randn(800, 800) @ torch.randn(800, 800)
+        Biased.now += self.seconds[hidden.dtype]
         return logits
+
+    now = 0.0
 
 
 @pytest.mark.parametrize(
-    ("other", "work", "dtype"),
+    ("other", "short", "dtype"),
     [
-        (True, "long", torch.float32),  # quicker, but another answer
-        (False, "short", torch.float32),  # the same answer, but slower
-        (False, "long", torch.bfloat16),
+        (True, 0.5, torch.float32),  # quicker, but another answer
+        (False, 2.0, torch.float32),  # the same answer, but slower
+        (False, 0.9, torch.float32),  # hardly quicker
+        (False, 0.5, torch.bfloat16),
     ],
 )
-def test_the_fastest_that_answers_alike(tiny_llama, other, work, dtype):
+def test_the_fastest_that_answers_alike(tiny_llama, other, short, dtype):
     model = tiny_llama()
     with torch.no_grad():
         model.lm_head.weight[7] *= 100  # one token wins by far, whatever is rounded
         model.lm_head.weight[9] = -model.lm_head.weight[7]
-    model.lm_head = Biased(model.lm_head, other=other, work=work)
-    assert choose(model, "cpu").dtype == dtype
+    seconds = {torch.float32: 1.0, torch.bfloat16: short}
+    model.lm_head = Biased(model.lm_head, other=other, seconds=seconds)
+    assert choose(model, "cpu", clock=lambda: Biased.now).dtype == dtype
 
 
 def test_the_verdict_is_kept(tiny_llama, tmp_path, monkeypatch):
@@ -124,10 +127,11 @@ def test_the_wait_in_the_line_is_not_the_answer_s(tiny, make_prompt, prompt_conf
     [
         ([], 128),
         ([(128, 0.2)], 128),
-        ([(128, 0.8)], 32),
+        ([(128, 0.3), (128, 0.15)], 170),
+        ([(128, 0.8)], 64),  # never smaller
         ([(128, 0.05)], 256),  # at most twice as many
         ([(128, 0.0)] * 9, 1024),
-        ([(128, 99.0)], 32),
+        ([(128, 99.0)], 64),
         ([(3, 5.0)], 128),  # a rest says little
     ],
 )

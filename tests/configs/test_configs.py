@@ -94,7 +94,7 @@ def test_an_alias_of_itself_is_no_trap():
 @pytest.mark.parametrize(
     ("yaml", "what"),
     [
-        ("default: a\nmodels: {a: {label: A}}", "none of hub, path and packaged is given"),
+        ("default: a\nmodels: {a: {label: A}}", "none of hub, path, packaged and server is given"),
         ("default: b\nmodels: {a: {label: A, hub: x/a}}", "the default 'b' is not among a"),
         ("default: a\nmodels: {a: {label: A, hub: x/a, dtyp: float32}}", "Did you mean dtype?"),
     ],

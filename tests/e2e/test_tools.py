@@ -1,4 +1,4 @@
-"""What people tune prompts with: demos, diff, branches, templates, compare, links, exports, tour."""
+"""What people tune prompts with: demos, diff, branches, templates, links, exports, the tour."""
 
 import json
 import re

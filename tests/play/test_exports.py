@@ -20,13 +20,13 @@ from envs.sokoban import rgb
 from errors import UserError
 from play import Episode
 from play.exports import (
-    as_gif,
     as_messages_jsonl,
     as_prompt_completion_jsonl,
-    as_pytest,
     as_token_jsonl,
     loss_mask,
 )
+from play.golden import as_pytest
+from play.picture import as_gif
 
 TEMPLATES = Path(__file__).parents[1] / "data" / "templates"
 
@@ -94,8 +94,8 @@ def test_tokens(hostile, tokenizer):
     prompt = hostile.prompt(tokenizer, training=True)
     assert (line["text"], tuple(line["input_ids"])) == (prompt.text, prompt.token_ids)
     assert tuple(map(bool, line["labels_mask"])) == loss_mask(prompt, tokenizer)
-    assert [reward for _, reward in line["rewards"]] == [turn.reward for turn in hostile.turns]
-    for (index, _), turn in zip(line["rewards"], hostile.turns, strict=True):
+    assert [each["reward"] for each in line["rewards"]] == [turn.reward for turn in hostile.turns]
+    for index, turn in zip((each["token"] for each in line["rewards"]), hostile.turns, strict=True):
         end = prompt.offsets[index][1]
         assert prompt.text[:end].endswith(cleaned(turn.llm_raw_response))
         assert line["labels_mask"][index] == 1

@@ -108,3 +108,14 @@ def test_an_empty_message_takes_nothing_from_the_next(prompt_config, tokenizer):
     assert pieces[:2] == [(header, "template"), ("<|im_end|>", "rules")]
     # The cleaning took the line break between two pieces, and it is said.
     assert [(c.message, c.lost) for c in prompt.changes] == [(1, "\n")]
+
+
+def test_a_message_trimmed_to_nothing_takes_nothing_from_the_next(prompt_config, tokenizer):
+    trims = copy.deepcopy(tokenizer)
+    trims.chat_template = OWN_LINES.replace("content=m.content", "content=m.content | trim")
+    texts = {"system_prompt": " ", "env_instruction": "<|im_end|>", "forced_start": ""}
+    config = prompt_config.model_copy(update=texts)
+    prompt, pieces = rendered(config, [OPEN], trims)
+    header = "<|im_start|>system\n<|im_end|><|im_start|>user\n"
+    assert pieces[:2] == [(header, "template"), ("<|im_end|>", "rules")]
+    assert (prompt.changes[0].kind, prompt.changes[0].lost) == ("dropped", " ")
