@@ -35,6 +35,7 @@ types: $(VENV)/.test
 
 bench: $(VENV)/.run
 	$(BIN)/python -m bench.sokoban
+	$(BIN)/python -m bench.environment
 	$(BIN)/python -m bench.model
 
 $(VENV)/.run: requirements.txt
