@@ -29,6 +29,8 @@ def main() -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    if zero.is_here():
+        _warm_up(config)  # a model that is to borrow a GPU must be there before the launch
     app.launch(
         server_name=options.host,
         server_port=options.port,

@@ -478,6 +478,16 @@ class Handlers:
         tokenizer = self.tokenizer(session)
         return lints(prompt, session.episode.config, tokenizer, sampled=sampled)
 
+    def doubt(self, session: Session) -> str:
+        """Why the string shown may not be what the model reads; empty where it is."""
+        config = self.config.models.models[session.model]
+        if config.server is None:
+            return ""
+        try:
+            return load_model(session.model, self.config.models).doubt
+        except UserError as error:
+            return str(error)
+
     def loss(self, session: Session, prompt: Prompt) -> tuple[bool, ...]:
         """Which tokens of a training view a loss would cover."""
         return loss_mask(prompt, self.tokenizer(session))

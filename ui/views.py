@@ -127,6 +127,7 @@ def prompt_view(
     other: Prompt | None = None,
     *,
     lints: Sequence[Lint] = (),
+    doubt: str = "",
     loss: Sequence[bool] = (),
 ) -> dict[str, Any]:
     """`prompt` in one of `VIEWS`, for now or for the turn that is looked at.
@@ -134,6 +135,7 @@ def prompt_view(
     Args:
         other: what the diff compares with; by default the prompt of the turn before.
         lints: what is to be said above it.
+        doubt: why it may not be what the model reads.
         loss: for each token of a training view, whether a loss would cover it.
     """
     shown: dict[str, Any] = {
@@ -156,7 +158,7 @@ def prompt_view(
         return shown | {"notes": [note]}
     before = _before(session) if view != "training" else None
     shown["stats"] = _stats(prompt, before, session)
-    shown["notes"] = _notes(session, view, lints)
+    shown["notes"] = [["warn", doubt]] * bool(doubt) + _notes(session, view, lints)
     if view == "diff":
         return shown | _diff(prompt, other or before, shown["notes"])
     parts = _token_parts(prompt) if view == "tokens" else _text_parts(prompt)
@@ -359,7 +361,11 @@ def answer_view(session: Session) -> dict[str, Any]:
 def _alternatives(reply: Reply | None) -> list[list[str]]:
     """The likeliest first tokens: text, id, probability."""
     return [
-        [repr(each.text), str(each.token_id), f"{100 * each.probability:.1f} %"]
+        [
+            repr(each.text),
+            str(each.token_id) if each.token_id >= 0 else "—",
+            f"{100 * each.probability:.1f} %",
+        ]
         for each in (reply.alternatives if reply else ())
     ]
 
@@ -404,6 +410,10 @@ def _made(reply: Reply) -> list[list[str]]:
     if not reply.prompt_tokens or not (reply.token_ids or reply.action_log_probabilities):
         return []
     took = f"{len(reply.token_ids)} tokens in {reply.seconds:.2f} s"
+    if reply.tokens_per_second is not None:
+        took += f", {reply.tokens_per_second:.0f} a second"
+    if reply.seconds_to_first is not None:
+        took += f", the first after {reply.seconds_to_first:.2f} s"
     made = [["Made", took], ["Reused", f"{reply.reused_tokens:,} of {reply.prompt_tokens:,}"]]
     if reply.finish_reason:
         made.append(["Ended by", reply.finish_reason])

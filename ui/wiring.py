@@ -73,6 +73,7 @@ class _Wiring:
         shown = views.prompt_view(
             session, view, prompt, other,
             lints=self.do.lints(session, prompt) if prompt else (),
+            doubt=self.do.doubt(session),
             loss=self.do.loss(session, prompt) if prompt and view == "training" else (),
         )  # fmt: skip
         # The first session has not been opened yet: its address is still the visitor's.
