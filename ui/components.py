@@ -11,7 +11,7 @@ from typing import Any
 
 import gradio as gr
 
-from ui.views import ORIGINS
+from ui.prompt_views import ORIGINS
 
 _ASSETS = Path(__file__).parent / "assets"
 

@@ -7,8 +7,11 @@ import gradio as gr
 from configs import PlaygroundConfig
 from envs.sokoban import parse_level
 from ui import components, levels, views
-from ui.handlers import FORMS, MODES, Handlers
+from ui.files import FORMS
+from ui.handlers import Handlers
+from ui.prompt_views import VIEWS, prompt_view
 from ui.scenarios import gallery_view
+from ui.seat import MODES
 from ui.session import Session
 from ui.wiring import COMPARE, wire
 
@@ -26,7 +29,7 @@ class Page:
     """The components of the page, by name; what they do is `wiring`'s."""
 
     def __init__(self, config: PlaygroundConfig, handlers: Handlers) -> None:
-        self.config, self.shipped = config, handlers.shipped()
+        self.config, self.shipped = config, handlers.shelf.shipped()
         first = handlers.first()
         self.session = gr.State(first)
         self.answered = gr.State(None)
@@ -76,14 +79,14 @@ class Page:
         with gr.Row(elem_classes="pp-heading"):
             gr.HTML("<h2>What the model reads</h2>")
             self.view = gr.Radio(
-                [(label, key) for key, label in views.VIEWS.items()],
+                [(label, key) for key, label in VIEWS.items()],
                 value="text", show_label=False, container=False, elem_classes="pp-views",
             )  # fmt: skip
         self.against = gr.Number(
             0, label="Compare with the prompt of turn (0: the turn before)", precision=0, minimum=0,
             visible=False, elem_id="pp-against",
         )  # fmt: skip
-        self.prompt = components.prompt(views.prompt_view(first, "text", None))
+        self.prompt = components.prompt(prompt_view(first, "text", None))
 
     def _answer(self, first: Session) -> None:
         gr.HTML("<h2>The answer</h2>")
@@ -238,7 +241,7 @@ class Page:
                 )  # fmt: skip
                 self.score = gr.Button("Score the actions under both", min_width=160)
             self.table = components.bound("table", {"rows": [], "serial": 0})
-            self.compared = components.prompt(views.prompt_view(first, "text", None), "compared")
+            self.compared = components.prompt(prompt_view(first, "text", None), "compared")
 
     def _files(self) -> None:
         with gr.Tab("Save and share"):

@@ -58,6 +58,10 @@ class Session:
         """The same tab with another episode, and the prompt that comes next in it."""
         return replace(self, episode=episode, look=None, live=None).rendered(tokenizer)
 
+    def told(self, message: str = "") -> Session:
+        """The same after one more event, with what it could not do, if anything."""
+        return replace(self, message=message, serial=self.serial + 1)
+
     def rendered(self, tokenizer: Tokenizers) -> Session:
         """Render the next prompt; a template's refusal or a missing model becomes `refusal`."""
         try:

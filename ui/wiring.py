@@ -14,7 +14,9 @@ from agents import Mode
 from configs import GenerationConfig, dump_prompt_config
 from envs.sokoban import Level
 from ui import levels, views
-from ui.handlers import Answer, Handlers
+from ui.handlers import Handlers
+from ui.prompt_views import prompt_view
+from ui.seat import Answer
 from ui.session import Session
 
 # Every event shows its own progress; the page's components never flicker.
@@ -70,7 +72,7 @@ class _Wiring:
     def _prompt_view(self, session: Session, view: str, against: float | None) -> dict[str, Any]:
         prompt = session.seen(view, self.do.tokenizer)
         other = session.at(int(against or 0)) if view == "diff" else None
-        shown = views.prompt_view(
+        shown = prompt_view(
             session, view, prompt, other,
             lints=self.do.lints(session, prompt) if prompt else (),
             doubt=self.do.doubt(session),
@@ -117,8 +119,8 @@ class _Wiring:
         self._on_data(page.board.act, do.act)
         for event in (page.send.click, page.typed.submit):
             self._on(event, do.send, [page.typed]).then(lambda: "", None, page.typed, **_QUIET)
-        self._on(page.generate.click, do.generate, [page.seed])
-        self._on(page.level.input, do.choose_level, [page.level])
+        self._on(page.generate.click, do.shelf.generate, [page.seed])
+        self._on(page.level.input, do.shelf.choose_level, [page.level])
         self._on(
             page.model.input,
             do.choose_model,
@@ -128,7 +130,7 @@ class _Wiring:
         )
 
         def following(session: Session, view: str, against: float, seed: float) -> Any:
-            session, seed = do.following(session, seed)
+            session, seed = do.shelf.following(session, seed)
             return (*self._show(session, view, against), seed)
 
         self._judged(
@@ -163,7 +165,7 @@ class _Wiring:
         ]  # fmt: skip
 
         def begin(session: Session, view: str, against: float) -> Any:
-            return (*self._show(do.begin(session), view, against), None)
+            return (*self._show(do.seat.begin(session), view, against), None)
 
         def stream(
             session: Session, mode: Mode, temperature: float, top_p: float, top_k: float,
@@ -171,15 +173,15 @@ class _Wiring:
         ) -> Iterator[tuple[Any, Answer | None]]:  # fmt: skip
             generation = _generation(temperature, top_p, top_k, seed, most)
             visitor = request.session_hash or ""
-            answers = do.stream(session, mode, generation, visitor, closing_tag=closing_tag)
+            answers = do.seat.stream(session, mode, generation, visitor, closing_tag=closing_tag)
             for shown, answer in answers:
                 yield views.answer_view(shown), answer
 
         def record(session: Session, view: str, against: float, answer: Answer | None) -> Any:
-            return self._show(do.record(session, answer), view, against)
+            return self._show(do.seat.record(session, answer), view, against)
 
         def stop(request: gr.Request) -> None:
-            do.stop(request.session_hash or "")
+            do.seat.stop(request.session_hash or "")
 
         begun = page.board.model(begin, self.seen, [*self.shown, page.answered], **_PLAY)
         made = begun.then(
@@ -194,11 +196,11 @@ class _Wiring:
     def _past(self) -> None:
         page, do = self.page, self.do
         edits: list[tuple[Any, Callable[..., Session], list[Any]]] = [
-            (page.fork.click, do.fork, []),
-            (page.drop.click, do.drop, []),
-            (page.edit_response.click, do.edit_response, [page.past_response]),
-            (page.edit_reward.click, do.edit_reward, [page.past_reward]),
-            (page.branch.input, do.switch, [page.branch]),
+            (page.fork.click, do.past.fork, []),
+            (page.drop.click, do.past.drop, []),
+            (page.edit_response.click, do.past.edit_response, [page.past_response]),
+            (page.edit_reward.click, do.past.edit_reward, [page.past_reward]),
+            (page.branch.input, do.past.switch, [page.branch]),
         ]
         for event, handler, inputs in edits:
             self._branches(self._on(event, handler, inputs))
@@ -221,7 +223,7 @@ class _Wiring:
             session: Session, view: str, against: float, shelf: tuple[Level, ...],
             event: gr.EventData,
         ) -> Any:  # fmt: skip
-            session = do.pick(session, shelf, event._data)
+            session = do.shelf.pick(session, shelf, event._data)
             shown = levels.shelf_view(shelf, session.episode.level)
             text = levels.level_text(session.episode.level)
             return (*self._show(session, view, against), text, shown)
@@ -233,24 +235,24 @@ class _Wiring:
             return (*self._show(session, view, against), tuple(found), shown)
 
         def paste(session: Session, view: str, against: float, text: str) -> Any:
-            session, found = do.open_levels(session, text)
+            session, found = do.shelf.open_levels(session, text)
             return opening(session, view, against, found if found and len(found) > 1 else None)
 
         def upload(session: Session, view: str, against: float, path: str) -> Any:
-            session, found = do.open_file(session, path)
+            session, found = do.shelf.open_file(session, path)
             return opening(session, view, against, found)
 
         def measure(session: Session, shelf: tuple[Level, ...]) -> Any:
             return levels.shelf_view(levels.measure(shelf, SHELF_SECONDS), session.episode.level)
 
         def ask(session: Session, view: str, against: float, event: gr.EventData) -> Any:
-            session, hint, replay = do.help(session, event._data)
+            session, hint, replay = do.shelf.help(session, event._data)
             shown = list(self._show(session, view, against))
             shown[1] = views.board_view(session, replay)
             return (*shown, levels.referee_view(session.past, hint))
 
         def paint(session: Session, event: gr.EventData) -> Any:
-            return do.paint(session, event._data)
+            return do.shelf.paint(session, event._data)
 
         picked = [*self.shown, page.level_text, page.shelf]
         self._judged(page.shelf.pick(pick, [*self.seen, page.collection], picked, **_PLAY))
@@ -266,9 +268,9 @@ class _Wiring:
             page.editor,
             **_PLAY,
         )
-        self._on_data(page.editor.play, do.play_painted)
-        self._on(page.play_lurd.click, do.play_moves, [page.lurd])
-        page.show_lurd.click(do.moves, page.session, page.lurd, **_PLAY)
+        self._on_data(page.editor.play, do.shelf.play_painted)
+        self._on(page.play_lurd.click, do.shelf.play_moves, [page.lurd])
+        page.show_lurd.click(do.shelf.moves, page.session, page.lurd, **_PLAY)
 
     # -- texts that are edited
 
@@ -346,11 +348,11 @@ class _Wiring:
             session: Session, prompt: str, model: str, odds: Sequence[Any] = ()
         ) -> tuple[Any, Any]:
             other, rows = do.compare(session, prompt, model, odds)
-            view = views.prompt_view(other, "diff", other.prompt, session.prompt)
+            view = prompt_view(other, "diff", other.prompt, session.prompt)
             return {"rows": rows, "serial": session.serial}, view
 
         def score(session: Session, prompt: str, model: str) -> Any:
-            return compare(session, prompt, model, do.odds(session, prompt, model))
+            return compare(session, prompt, model, do.seat.odds(session, prompt, model))
 
         def if_open(tab: str, session: Session, prompt: str, model: str) -> tuple[Any, Any]:
             # Nobody reads it while another tab is open, so it costs nothing then.
@@ -371,14 +373,14 @@ class _Wiring:
         page, do = self.page, self.do
 
         def load(session: Session, view: str, against: float, path: str) -> Any:
-            session, text = do.load(session, path)
+            session, text = do.files.load(session, path)
             return (*self._show(session, view, against), text, _problem(""))
 
         texts = [*self.shown, page.config_text, page.config_problem]
         event = page.load.upload(load, [*self.seen, page.load], texts, **_PLAY)
         self._branches(self._judged(event))
-        page.export.click(do.export, [page.session, page.format], page.download, **_PLAY)
-        page.save.click(do.save, page.session, page.download, **_PLAY)
+        page.export.click(do.files.export, [page.session, page.format], page.download, **_PLAY)
+        page.save.click(do.files.save, page.session, page.download, **_PLAY)
         page.link.click(None, None, None, js="() => navigator.clipboard.writeText(location.href)")
 
     def _beginning(self) -> None:

@@ -8,7 +8,9 @@ from agents import Reply
 from configs import GenerationConfig
 from play import save_episode
 from ui import views
-from ui.handlers import Answer, Handlers
+from ui.handlers import Handlers
+from ui.prompt_views import prompt_view
+from ui.seat import Answer
 
 GREEDY = GenerationConfig(temperature=0, max_new_tokens=20)
 
@@ -64,7 +66,7 @@ def test_looking_back_at_no_turn_is_now(handlers, session, data):
 def test_looking_back_shows_what_was_sent(handlers, session):
     played = handlers.act(session, acts(0, "4", "2"))
     back = handlers.look(played, {"turn": 1})
-    shown = views.prompt_view(back, "text", back.seen("text", handlers.tokenizer))
+    shown = prompt_view(back, "text", back.seen("text", handlers.tokenizer))
     assert shown["text"] == session.prompt.text
     assert views.board_view(back)["facts"][0] == ["turn", "1"]
     assert views.answer_view(back)["who"] == "Turn 1, person"
@@ -82,9 +84,9 @@ def test_every_view_joins_to_the_prompt(handlers, session):
     assert problem == ""
     for view in ("text", "tokens", "training"):
         prompt = raw.seen(view, handlers.tokenizer)
-        blocks = views.prompt_view(raw, view, prompt)["blocks"]
+        blocks = prompt_view(raw, view, prompt)["blocks"]
         assert "".join(part[0] for block in blocks for part in block["parts"]) == prompt.text
-    shown = views.prompt_view(raw, "text", raw.prompt, lints=handlers.lints(raw, raw.prompt))
+    shown = prompt_view(raw, "text", raw.prompt, lints=handlers.lints(raw, raw.prompt))
     assert any("<|im_end|>" in text for kind, text in shown["notes"] if kind == "warn")
 
 
@@ -106,7 +108,7 @@ def test_a_bad_edit_keeps_the_last_good_config(handlers, session):
 )  # fmt: skip
 def test_a_bad_level_changes_nothing(handlers, session, name, seed, message):
     played = handlers.act(session, acts(0, "4"))
-    after = getattr(handlers, name)(played, seed)
+    after = getattr(handlers.shelf, name)(played, seed)
     assert after.episode is played.episode
     assert message in after.message
 
@@ -114,12 +116,12 @@ def test_a_bad_level_changes_nothing(handlers, session, name, seed, message):
 def test_save_and_load(handlers, session, tmp_path):
     played = handlers.act(session, acts(0, "4", "2"))
     file = tmp_path / "a.json"
-    file.write_text(handlers.save(played)["text"], encoding="utf-8")
-    loaded, yaml = handlers.load(session, str(file))
+    file.write_text(handlers.files.save(played)["text"], encoding="utf-8")
+    loaded, yaml = handlers.files.load(session, str(file))
     assert loaded.episode == played.episode
     assert handlers.edit_config(loaded, yaml)[0].episode is loaded.episode
     file.write_bytes(b"\xff\xfe")
-    refused, _ = handlers.load(played, str(file))
+    refused, _ = handlers.files.load(played, str(file))
     assert refused.episode is played.episode
     assert "byte 0 is not UTF-8 text" in refused.message
 
@@ -130,9 +132,9 @@ def test_a_model_without_network_says_what_to_do(handlers, session):
     assert away.prompt is None
     assert "smollm2-135m" in away.refusal
     assert "HF_HUB_OFFLINE" in away.refusal
-    note = views.prompt_view(away, "text", away.seen("text", handlers.tokenizer))["notes"][0]
+    note = prompt_view(away, "text", away.seen("text", handlers.tokenizer))["notes"][0]
     assert note == ["error", away.refusal]
-    assert views.prompt_view(away, "messages", None)["blocks"]
+    assert prompt_view(away, "messages", None)["blocks"]
     moved = handlers.act(away, acts(1, "2"))
     assert moved.episode.turns[-1].prompt is None
     assert handlers.choose_model(moved, "smollm2-135m").prompt is not None
@@ -141,10 +143,10 @@ def test_a_model_without_network_says_what_to_do(handlers, session):
 @pytest.mark.model
 @pytest.mark.parametrize("mode", ["grammar", "choice", "free"])
 def test_the_model_answers_the_prompt_that_is_shown(handlers, session, mode):
-    begun = handlers.begin(session)
+    begun = handlers.seat.begin(session)
     assert handlers.act(begun, acts(0, "4")).episode.turns == ()  # moves wait
-    *_, (_, answer) = handlers.stream(begun, mode, GREEDY, "visitor")
-    done = handlers.record(begun, answer)
+    *_, (_, answer) = handlers.seat.stream(begun, mode, GREEDY, "visitor")
+    done = handlers.seat.record(begun, answer)
     turn = done.episode.turns[0]
     assert turn.prompt is session.prompt
     assert turn.reply.finish_reason
@@ -157,23 +159,23 @@ def test_the_model_answers_the_prompt_that_is_shown(handlers, session, mode):
 
 @pytest.mark.model
 def test_stop_ends_the_answer_and_records_nothing(handlers, session):
-    begun = handlers.begin(session)
+    begun = handlers.seat.begin(session)
     long = GenerationConfig(temperature=1, max_new_tokens=400)
-    answers = handlers.stream(begun, "free", long, "visitor")
+    answers = handlers.seat.stream(begun, "free", long, "visitor")
     next(answers)
-    handlers.stop("visitor")
+    handlers.seat.stop("visitor")
     *_, (_, answer) = answers
     assert answer.reply.finish_reason == "stopped"
-    done = handlers.record(begun, answer)
+    done = handlers.seat.record(begun, answer)
     assert done.episode.turns == ()
     assert not done.thinking
     assert "answering" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_an_answer_to_another_prompt_is_not_recorded(handlers, session):
-    begun = handlers.begin(session)
+    begun = handlers.seat.begin(session)
     other = handlers.act(session, acts(0, "4")).prompt
-    done = handlers.record(begun, Answer(other, Reply(text="Up</answer>"), "a model"))
+    done = handlers.seat.record(begun, Answer(other, Reply(text="Up</answer>"), "a model"))
     assert done.episode.turns == ()
     assert "The prompt changed" in done.message
 
@@ -183,5 +185,5 @@ def test_no_move_while_the_episode_is_over(handlers, session):
     assert solved.episode.solved
     assert len(solved.episode.turns) == 4
     assert views.board_view(solved)["banner"] == "Solved in 4 turns."
-    assert "over" in handlers.begin(solved).message
+    assert "over" in handlers.seat.begin(solved).message
     assert handlers.send(solved, "Up</answer>").message
