@@ -6,7 +6,7 @@ import pytest
 
 from agents import Reply
 from configs import GenerationConfig
-from play import save_episode
+from play import referee, save_episode
 from ui import views
 from ui.handlers import Handlers
 from ui.prompt_views import prompt_view
@@ -118,7 +118,7 @@ def test_save_and_load(handlers, session, tmp_path):
     file = tmp_path / "a.json"
     file.write_text(handlers.files.save(played)["text"], encoding="utf-8")
     loaded, yaml = handlers.files.load(session, str(file))
-    assert loaded.episode == played.episode
+    assert loaded.episode == referee.carry(played.episode)
     assert handlers.edit_config(loaded, yaml)[0].episode is loaded.episode
     file.write_bytes(b"\xff\xfe")
     refused, _ = handlers.files.load(played, str(file))
