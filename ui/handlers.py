@@ -22,7 +22,7 @@ from configs import (
 )
 from errors import UserError
 from play import Episode
-from play.exports import loss_mask
+from play.exports import landings, loss_mask
 from prompting import Prompt
 from prompting.lints import Lint, lints
 from ui.files import Files
@@ -214,6 +214,10 @@ class Handlers:
             return load_model(session.model, self.config.models).doubt
         except UserError as error:
             return str(error)
+
+    def landings(self, session: Session, prompt: Prompt) -> list[tuple[int, float]]:
+        """Where the rewards land in a training view."""
+        return landings(prompt, session.episode)
 
     def loss(self, session: Session, prompt: Prompt) -> tuple[bool, ...]:
         """Which tokens of a training view a loss would cover."""

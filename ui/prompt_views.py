@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+import regex
 from PIL import Image
 
 from prompting import Content, ImagePart, Prompt
@@ -41,7 +42,17 @@ ORIGINS = {
     "forced_start": "forced start",
 }
 
+# How many of the latest rewards are listed.
+_SHOWN = 8
+# What a reader sees as one character: a base with its marks, an emoji with its joiners.
+_GRAPHEME = regex.compile(r"\X")
+
 Part = list[Any]  # [text, origin, turn, mark, title]
+
+
+def signed(number: float) -> str:
+    """A reward as the prompt prints it, with a real minus sign."""
+    return str(number).replace("-", "−")
 
 
 def prompt_view(
@@ -53,6 +64,7 @@ def prompt_view(
     lints: Sequence[Lint] = (),
     doubt: str = "",
     loss: Sequence[bool] = (),
+    landings: Sequence[tuple[int, float]] = (),
 ) -> dict[str, Any]:
     """`prompt` in one of `VIEWS`, for now or for the turn that is looked at.
 
@@ -61,6 +73,7 @@ def prompt_view(
         lints: what is to be said above it.
         doubt: why it may not be what the model reads.
         loss: for each token of a training view, whether a loss would cover it.
+        landings: (token, reward) of a training view, where each reward lands.
     """
     shown: dict[str, Any] = {
         "kind": view,
@@ -89,6 +102,12 @@ def prompt_view(
     if loss:
         parts = _marked(parts, _covered(prompt, loss), "loss")
         shown["stats"].append(f"{sum(loss):,} tokens under the loss")
+    if landings:
+        places = [f"{signed(reward)} at token {token:,}" for token, reward in landings[-_SHOWN:]]
+        more = "… " if len(landings) > _SHOWN else ""
+        shown["notes"].append(
+            ["hint", f"Rewards land at the ends of responses: {more}{', '.join(places)}."]
+        )
     return shown | {"blocks": _chunks(parts)}
 
 
@@ -194,19 +213,22 @@ def _text_parts(prompt: Prompt) -> Iterator[Part]:
 
 
 def _token_parts(prompt: Prompt) -> Iterator[Part]:
-    """One part a token; tokens that share a character (an emoji, √) are one part with all ids."""
+    """One part a token; tokens that share a grapheme (√, an emoji, é) are one part with all ids."""
     if not prompt.offsets:
         for index, token in enumerate(prompt.token_ids):
             yield [f"{token} ", "template", 0, "", f"token {index}, id {token}"]
         return
     control = set(prompt.control)
+    whole = {match.start() for match in _GRAPHEME.finditer(prompt.text)}
     spans = iter(prompt.spans)
     span = next(spans, None)
     index = 0
     while index < len(prompt.token_ids):
         first, (start, end) = index, prompt.offsets[index]
         index += 1
-        while index < len(prompt.offsets) and prompt.offsets[index][0] < end:
+        while index < len(prompt.offsets) and (
+            prompt.offsets[index][0] < end or prompt.offsets[index][0] not in whole
+        ):
             end = max(end, prompt.offsets[index][1])
             index += 1
         while span is not None and span.end <= start:

@@ -39,6 +39,7 @@ def launch_options() -> dict[str, Any]:
         "css": asset("style.css") + _tiles(),
         "run_history": False,  # it would keep every prompt of a visitor in the browser
         "share": False,
+        "ssr_mode": False,  # Spaces would render on a server that knows no clipboard or pointer
         "footer_links": [],
     }
 

@@ -11,6 +11,7 @@ from typing import Any
 from agents import Reply
 from envs.sokoban import ACTION_NAMES, svg
 from play import Turn, referee
+from ui.prompt_views import signed
 from ui.session import Session
 
 # -- the board
@@ -76,11 +77,6 @@ def _banner(session: Session) -> tuple[str, str]:
     if episode.turns and episode.turns[-1].problem:
         return "invalid", "The last response was INVALID: nothing moved."
     return "play", "Arrow keys or WASD move · U undoes · R resets"
-
-
-def signed(number: float) -> str:
-    """A reward as the prompt prints it, with a real minus sign."""
-    return str(number).replace("-", "−")
 
 
 # -- the answer

@@ -77,6 +77,7 @@ class _Wiring:
             lints=self.do.lints(session, prompt) if prompt else (),
             doubt=self.do.doubt(session),
             loss=self.do.loss(session, prompt) if prompt and view == "training" else (),
+            landings=self.do.landings(session, prompt) if prompt and view == "training" else (),
         )  # fmt: skip
         # The first session has not been opened yet: its address is still the visitor's.
         return shown | ({"address": self.do.address(session, view)} if session.serial else {})
