@@ -101,7 +101,7 @@ def prompt_view(
     parts = _token_parts(prompt) if view == "tokens" else _text_parts(prompt)
     if loss:
         parts = _marked(parts, _covered(prompt, loss), "loss")
-        shown["stats"].append(f"{sum(loss):,} tokens under the loss")
+        shown["stats"].append(f"{sum(loss):,} tokens under the loss (underlined)")
     if landings:
         places = [f"{signed(reward)} at token {token:,}" for token, reward in landings[-_SHOWN:]]
         more = "… " if len(landings) > _SHOWN else ""
