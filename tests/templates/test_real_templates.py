@@ -325,7 +325,7 @@ def test_a_loss_covers_each_response_and_its_end(family, real, episode):
     (line,) = [json.loads(line) for line in as_token_jsonl([episode], real).splitlines()]
     assert line["input_ids"] == list(prompt.token_ids)
     assert len(line["rewards"]) == len(answered)
-    assert all(line["labels_mask"][int(index)] for index, _ in line["rewards"])
+    assert all(line["labels_mask"][each["token"]] for each in line["rewards"])
 
 
 def test_a_completion_follows_its_prompt(family, real, config):
