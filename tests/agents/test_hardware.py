@@ -128,10 +128,10 @@ def test_the_wait_in_the_line_is_not_the_answer_s(tiny, make_prompt, prompt_conf
         ([], 128),
         ([(128, 0.2)], 128),
         ([(128, 0.3), (128, 0.15)], 170),
-        ([(128, 0.8)], 64),  # never smaller
+        ([(128, 0.8)], 128),  # never smaller
         ([(128, 0.05)], 256),  # at most twice as many
         ([(128, 0.0)] * 9, 1024),
-        ([(128, 99.0)], 64),
+        ([(256, 99.0)], 128),
         ([(3, 5.0)], 128),  # a rest says little
     ],
 )
