@@ -9,6 +9,7 @@ from typing import Any
 
 from play.episode import Episode
 from play.exports import plain_messages, turn_prompts
+from play.storage import shared
 
 
 def as_pytest(episode: Episode, tokenizer_name: str, tokenizer: Any) -> str:
@@ -31,7 +32,7 @@ def as_pytest(episode: Episode, tokenizer_name: str, tokenizer: Any) -> str:
     messages = plain_messages(prompts[-1][0] if prompts else episode.messages())
     cases, before = [], ""
     for some, prompt in prompts:
-        keep = _common(before, prompt.text)
+        keep = shared(before, prompt.text)
         cases.append(f"    ({len(some)}, {keep}, {_literal(prompt.text[keep:], 8)}),\n")
         before = prompt.text
     rows = "".join(
@@ -45,15 +46,6 @@ def as_pytest(episode: Episode, tokenizer_name: str, tokenizer: Any) -> str:
         messages=rows,
         prompts="".join(cases),
     )
-
-
-def _common(before: str, text: str) -> int:
-    """How many characters at the front two texts share."""
-    low, high = 0, min(len(before), len(text))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if before[:middle] == text[:middle] else (low, middle - 1)
-    return low
 
 
 def _literal(text: str, indent: int) -> str:

@@ -138,15 +138,21 @@ def _turn_records(turns: Iterable[Turn]) -> Iterable[dict[str, Any]]:
         yield data
 
 
-def _addition(sequence: Sequence[Any], before: Sequence[Any]) -> dict[str, Any]:
-    low, high = 0, min(len(sequence), len(before))
-    while low < high:  # bisect, since comparing slices is quicker than comparing one by one
+def shared(before: Sequence[Any], now: Sequence[Any]) -> int:
+    """How many leading items of two sequences are equal."""
+    low, high = 0, min(len(before), len(now))
+    while low < high:  # by bisection, since slices compare quickly
         middle = (low + high + 1) // 2
-        if sequence[low:middle] == before[low:middle]:
+        if before[low:middle] == now[low:middle]:
             low = middle
         else:
             high = middle - 1
-    return {"keep": low, "add": sequence[low:]}
+    return low
+
+
+def _addition(sequence: Sequence[Any], before: Sequence[Any]) -> dict[str, Any]:
+    keep = shared(before, sequence)
+    return {"keep": keep, "add": sequence[keep:]}
 
 
 def _read(text: str, where: str) -> _File:

@@ -7,27 +7,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any
 
+from play.storage import shared
 from prompting import Prompt
 
 # Longer pairs of changed stretches are shown whole: comparing them word by word would take long,
 # and would only match what is alike by chance.
 _MOST_WORDS = 1500
-
-
-def shared(before: Sequence[Any], now: Sequence[Any]) -> int:
-    """How many leading items of two sequences are equal."""
-    low, high = 0, min(len(before), len(now))
-    while low < high:  # by bisection, since slices compare quickly
-        middle = (low + high + 1) // 2
-        if before[low:middle] == now[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def diff_parts(before: Prompt, now: Prompt) -> Iterator[tuple[str, str, int, str]]:

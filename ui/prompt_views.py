@@ -15,9 +15,10 @@ from typing import Any
 import regex
 from PIL import Image
 
+from play.storage import shared
 from prompting import Content, ImagePart, Prompt
 from prompting.lints import Lint
-from ui.diff import diff_parts, first_break, shared
+from ui.diff import diff_parts, first_break
 from ui.session import Session
 
 VIEWS = {
