@@ -20,6 +20,9 @@ from configs.schema import PromptConfig
 # Tokens as a list, or as an array where they are most of the vocabulary.
 Allowed: TypeAlias = "list[int] | np.ndarray[Any, Any]"
 
+# For each legal action the tokens that make a response its answer.
+Paths: TypeAlias = dict[str, tuple[int, ...]]
+
 
 class AnswerGrammar:
     """Which tokens may follow, for one request.
@@ -79,7 +82,7 @@ class AnswerGrammar:
         raw = self._config.response_start + self._produced.decode(produced)
         return self._config.enable_think and "</think>" not in raw
 
-    def answers(self, produced: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    def answers(self, produced: Sequence[int]) -> Paths:
         """For each legal action, the tokens that complete the `produced` ones to its answer."""
         text = self._produced.decode(produced)
         endings = answer_endings(text, self._config)

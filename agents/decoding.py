@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeGuard
 
@@ -23,7 +23,7 @@ from transformers import (
 
 from agents.answers import NoLegalAnswer
 from agents.base import Alternative, FinishReason, Mode, Reply
-from agents.constrained import Allowed, AnswerGrammar
+from agents.constrained import Allowed, AnswerGrammar, Paths
 from agents.prefixes import Prefix, PrefixStore, keeps_all_tokens
 from agents.produced_text import ProducedText, finished_characters
 from configs.schema import GenerationConfig, PromptConfig
@@ -119,10 +119,11 @@ class Decoding:
         # Ids alone do not tell which picture was read, so a prefix with pictures is not shared.
         shared = not self._pictures
         prefix = self._store.take(self._ids) if shared else Prefix(self._model)
-        yield from self._read(prefix)
+        paths = grammar.answers([]) if grammar else {}
+        yield from self._read(prefix, paths)
         if self._reply.finish_reason is None:
             if self._request.mode == "choice":
-                yield self._choose(prefix, grammar)
+                yield self._choose(paths)
             else:
                 yield from self._write(prefix, grammar)
         if shared:
@@ -160,8 +161,8 @@ class Decoding:
                 raise
             return None
 
-    def _read(self, prefix: Prefix) -> Iterator[Reply]:
-        """The prompt's tokens that `prefix` lacks; after them, `self._logits` are the model's."""
+    def _read(self, prefix: Prefix, paths: Paths) -> Iterator[Reply]:
+        """The prompt's tokens that `prefix` lacks; after them, the `paths` are scored."""
         self._reply = replace(self._reply, reused_tokens=len(prefix))
         while len(prefix) < len(self._ids):
             reason = self._interrupted()
@@ -172,16 +173,16 @@ class Decoding:
             size = len(self._ids) if self._pictures else self._pace.tokens
             piece = self._ids[len(prefix) : len(prefix) + size]
             began = time.perf_counter()
-            self._logits = prefix.extend(piece, **self._pictures)
+            if paths and len(prefix) + len(piece) == len(self._ids):
+                self._score(prefix, piece, paths)
+            else:
+                self._extend(prefix, piece)
             if not self._pictures:
                 self._pace.took(len(piece), time.perf_counter() - began)
             yield self._snapshot()
         self._reply = replace(self._reply, alternatives=self._alternatives())
 
-    def _choose(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Reply:
-        assert grammar is not None, "only a free answer does without"
-        paths = grammar.answers([])
-        self._score(prefix, paths)
+    def _choose(self, paths: Paths) -> Reply:
         scores = torch.tensor([value for _, value in self._reply.action_log_probabilities])
         name = list(paths)[self._pick(scores, limits=False)]
         self._produced = list(paths[name])
@@ -190,8 +191,6 @@ class Decoding:
 
     def _write(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Iterator[Reply]:
         """Token after token, until the answer or something else ends it."""
-        if grammar is not None:
-            self._score(prefix, grammar.answers([]))
         thinking = self._thinking(grammar)
         while True:
             if thinking and not self._thinking(grammar):
@@ -215,41 +214,52 @@ class Decoding:
 
     def _score_after_thought(self, prefix: Prefix, grammar: AnswerGrammar | None) -> None:
         assert grammar is not None, "without one there is no telling a thought"
-        self._catch_up(prefix)
         with contextlib.suppress(NoLegalAnswer):  # a free text may have spoilt its chance
-            self._score(prefix, grammar.answers(self._produced))
+            self._score(prefix, self._unread(prefix), grammar.answers(self._produced))
 
     def _next(self, prefix: Prefix, allowed: Allowed | None) -> int:
         """The next token; where only one may follow, the model need not be asked."""
         if allowed is not None and len(allowed) == 1:
             self._reply = replace(self._reply, forced_tokens=self._reply.forced_tokens + 1)
             return int(allowed[0])
-        self._catch_up(prefix)
+        if unread := self._unread(prefix):
+            self._extend(prefix, unread)
         return self._pick(self._logits, allowed)
 
-    def _catch_up(self, prefix: Prefix) -> None:
-        """Let the model read what was produced since it was last asked."""
-        unread = self._produced[len(prefix) - len(self._ids) :]
-        if unread:
-            self._logits = prefix.extend(unread)
+    def _extend(self, prefix: Prefix, tokens: list[int]) -> None:
+        """Read `tokens`, and the prompt's pictures if they are the prompt's."""
+        pictures = self._pictures if len(prefix) < len(self._ids) else {}
+        self._logits = prefix.extend(tokens, **pictures)
 
-    def _score(self, prefix: Prefix, paths: dict[str, tuple[int, ...]]) -> None:
-        """Put the log-probability of each path from here on into the reply."""
+    def _unread(self, prefix: Prefix) -> list[int]:
+        """What was produced since the model was last asked."""
+        return self._produced[len(prefix) - len(self._ids) :]
+
+    def _score(self, prefix: Prefix, unread: list[int], paths: Paths) -> None:
+        """Read `unread`, and put the log-probability of each path after it into the reply."""
+        ahead = self._ahead(prefix, unread, [path[:-1] for path in paths.values()])
         scores = [
             _path_score(self._logits, path, after)
-            for path, after in zip(paths.values(), self._ahead(prefix, paths.values()), strict=True)
+            for path, after in zip(paths.values(), ahead, strict=True)
         ]
         pairs = tuple(zip(paths, scores, strict=True))
         self._reply = replace(self._reply, action_log_probabilities=pairs)
 
-    def _ahead(self, prefix: Prefix, paths: Collection[tuple[int, ...]]) -> Sequence[torch.Tensor]:
-        """For each path the logits after each of its tokens but the last."""
-        if not keeps_all_tokens(self._model):
-            return [_alone(self._model, prefix, path, self._pictures) for path in paths]
-        branches = [path[:-1] for path in paths]
-        if _sees(self._processor):  # where a token stands may depend on the pictures before it
-            return [prefix.look_along(branch) for branch in branches]
-        return prefix.look_ahead(branches)
+    def _ahead(
+        self, prefix: Prefix, unread: list[int], branches: list[tuple[int, ...]]
+    ) -> Sequence[torch.Tensor]:
+        """Read `unread`; for each branch after it the logits after each of its tokens."""
+        forgets = not keeps_all_tokens(self._model)
+        if not forgets and not _sees(self._processor):
+            logits, ahead = prefix.look_ahead(branches, after=unread)
+            self._logits = logits if unread else self._logits
+            return ahead
+        if unread:
+            self._extend(prefix, unread)
+        if forgets:
+            return [_alone(self._model, prefix, branch, self._pictures) for branch in branches]
+        # Where a token stands may depend on the pictures before it.
+        return [prefix.look_along(branch) for branch in branches]
 
     def _alternatives(self) -> tuple[Alternative, ...]:
         best = torch.softmax(self._logits, dim=-1).topk(min(_ALTERNATIVES, len(self._logits)))
@@ -338,16 +348,18 @@ def _path_score(first: torch.Tensor, path: Sequence[int], after: torch.Tensor) -
 
 
 def _alone(
-    model: Any, prefix: Prefix, path: tuple[int, ...], pictures: dict[str, Any]
+    model: Any, prefix: Prefix, branch: tuple[int, ...], pictures: dict[str, Any]
 ) -> torch.Tensor:
-    """The logits after each token of `path` but the last, from a pass of its own.
+    """The logits after each token of `branch`, from a pass over everything.
 
     For models whose caches cannot be cropped.
     """
-    ids = torch.tensor([[*prefix.tokens, *path[:-1]]], device=model.device)
+    ids = torch.tensor([[*prefix.tokens, *branch]], device=model.device)
     seen = prefix.placed(pictures)
     with torch.inference_mode():
-        logits = model(input_ids=ids, use_cache=False, logits_to_keep=len(path), **seen).logits
+        logits = model(
+            input_ids=ids, use_cache=False, logits_to_keep=len(branch) + 1, **seen
+        ).logits
     return logits[0, 1:].float().cpu()
 
 

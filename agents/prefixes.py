@@ -76,32 +76,44 @@ class Prefix:
         self.tokens += tokens
         return output[-1]
 
-    def look_ahead(self, branches: Sequence[Sequence[int]]) -> list[torch.Tensor]:
-        """The logits after each token of each branch, in one pass; the prefix stays as it is.
+    def look_ahead(
+        self, branches: Sequence[Sequence[int]], *, after: Sequence[int] = ()
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Read `after`, as `extend` does, and in the same pass look at what may follow it.
 
-        All branches go as one sequence in which each sees the prefix and itself only.
+        All branches go as one sequence in which each sees the prefix and itself only; the prefix
+        keeps none of them.
 
         Returns:
-            for each branch, (its tokens, vocabulary), float32 on the CPU.
+            the logits after the last token of `after`, (vocabulary), empty where there is none; and
+            for each branch those after each of its tokens, (its tokens, vocabulary). All float32
+            on the CPU.
         """
-        start, lengths = len(self), [len(branch) for branch in branches]
-        if not sum(lengths):
-            return [torch.empty(0, 0) for _ in branches]
-        device, dtype = self._model.device, self._model.dtype
-        sees = torch.block_diag(*(torch.ones(n, n).tril() for n in lengths if n)).bool()
-        mask = torch.zeros(sum(lengths), start + sum(lengths), dtype=dtype, device=device)
+        lengths = [len(branch) for branch in branches]
+        new, ahead = len(after), sum(lengths)
+        if not ahead:
+            logits = self.extend(after) if after else torch.empty(0)
+            return logits, [torch.empty(0, 0) for _ in branches]
+        start, device, dtype = len(self), self._model.device, self._model.dtype
+        sees = torch.block_diag(*(torch.ones(n, n).tril() for n in (new, *lengths) if n)).bool()
+        sees[new:, :new] = True
+        mask = torch.zeros(new + ahead, start + new + ahead, dtype=dtype, device=device)
         mask[:, start:].masked_fill_(~sees.to(device), torch.finfo(dtype).min)
-        positions = [start + at for length in lengths for at in range(length)]
+        positions = [*range(start, start + new)]
+        positions += [start + new + at for length in lengths for at in range(length)]
         logits = self._forward(
-            [token for branch in branches for token in branch],
+            [*after, *(token for branch in branches for token in branch)],
             attention_mask=mask[None, None],
             position_ids=torch.tensor([positions], device=device),
+            logits_to_keep=ahead + min(new, 1),
         )
-        self._cache.crop(-sum(lengths))
-        return list(logits.split(lengths))
+        self._cache.crop(-ahead)
+        self.tokens += after
+        last, rest = logits[:-ahead], logits[-ahead:]
+        return (last[0] if new else torch.empty(0)), list(rest.split(lengths))
 
     def look_along(self, branch: Sequence[int]) -> torch.Tensor:
-        """The logits after each token of one branch, (its tokens, vocabulary), as `look_ahead`.
+        """The logits after each token of one branch, (its tokens, vocabulary).
 
         For models that count positions in a way of their own.
         """

@@ -231,7 +231,7 @@ def test_a_prompt_longer_than_the_model_reads(
 class Wants(torch.nn.Module):
     """A head that wants `ids`, one after another.
 
-    Passes over several tokens only score actions, and do not count.
+    Of the prompt's pass the first row is about what comes next; the others only score actions.
     """
 
     def __init__(self, ids, vocabulary):
@@ -240,9 +240,8 @@ class Wants(torch.nn.Module):
 
     def forward(self, hidden):
         logits = torch.zeros(*hidden.shape[:-1], self.vocabulary)
-        if hidden.shape[1] == 1:
-            logits[..., self.ids[self.calls % len(self.ids)]] = 50.0
-            self.calls += 1
+        logits[:, 0, self.ids[self.calls % len(self.ids)]] = 50.0
+        self.calls += 1
         return logits
 
 

@@ -110,12 +110,17 @@ def test_the_oldest_goes_first(tiny_llama):
     assert len(store.take([30, 1, 9, 9])) == 2
 
 
-def test_looking_ahead_equals_reading_each_branch(tiny_llama):
+@pytest.mark.parametrize("before", [0, 1, 200, 299, 300])
+def test_looking_ahead_equals_reading_each_branch(tiny_llama, before):
+    """Whatever part of the prompt was read before, the rest being read in the same pass."""
     model = tiny_llama()
     prompt, branches = list(range(100, 400)), [[5], [6, 7, 8], [], [6, 9]]
     prefix = Prefix(model)
-    prefix.extend(prompt)
-    looked = prefix.look_ahead(branches)
+    if before:
+        prefix.extend(prompt[:before])
+    last, looked = prefix.look_ahead(branches, after=prompt[before:])
+    if before < len(prompt):
+        assert torch.allclose(last, whole_logits(model, prompt), atol=1e-4, rtol=0)
     for branch, logits in zip(branches, looked, strict=True):
         assert len(logits) == len(branch)
         for at in range(len(branch)):
