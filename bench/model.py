@@ -1,6 +1,6 @@
 """How long a model's turn takes on 5x5 boards: without reuse, with it, and in llama.cpp.
 
-    python -m bench.model [--model NAME] [--turns 2 50] [--runs 3] [--threads N] [--processor-time]
+    python -m bench.model [--model NAME] [--turns 2 50] [--runs 5] [--threads N] [--processor-time]
 
 Everything is measured in one run. A turn with reuse follows the turn before it, as in a game;
 without, the model has forgotten everything. Where llama-cpp-python can be imported and the model is
@@ -62,22 +62,21 @@ def main() -> None:
         print("llama-cpp-python is not installed: its column is empty.")
     print("turn  tokens  mode      without reuse      with reuse   x faster   llama.cpp   x faster")
     costs: dict[tuple[int, Mode], float] = {}
-    its: dict[Mode, float] = {}
     for turn in options.turns:
         prompt = _prompt(turn, mindful.tokenizer, config.prompt)
         before = _prompt(turn - 1, mindful.tokenizer, config.prompt)
         # Nearly all of it is reading the prompt, so one way to answer stands for all.
         slow = _time(clock, forgetful, config.prompt, prompt, "free")
+        ours: dict[Mode, list[float]] = {mode: [] for mode in MODES}
+        its: dict[Mode, list[float]] = {mode: [] for mode in MODES if mode != "choice"}
+        for _ in range(options.runs):  # in turns, so that a busy minute is everybody's
+            for mode in MODES:
+                ours[mode].append(_time(clock, mindful, config.prompt, prompt, mode, before))
+                if other and mode in its:
+                    its[mode].append(other.time(clock, prompt, mode, before))
         for mode in MODES:
-            fast = costs[turn, mode] = statistics.median(
-                _time(clock, mindful, config.prompt, prompt, mode, before)
-                for _ in range(options.runs)
-            )
-            if other and mode != "choice":
-                its[mode] = statistics.median(
-                    other.time(clock, prompt, mode, before) for _ in range(options.runs)
-                )
-            held = its.get(mode, its.get("free", 0.0))
+            fast = costs[turn, mode] = statistics.median(ours[mode])
+            held = statistics.median(its.get(mode, its["free"]) or [0.0])
             beside = f"{held:9.2f} s {held / fast:10.1f}" if held else ""
             print(
                 f"{turn:4}  {len(prompt.token_ids):6}  {mode:8} {slow:13.2f} s {fast:13.2f} s"
@@ -131,7 +130,7 @@ def _options() -> Any:
     parser.add_argument("--turns", type=int, nargs="+", default=[2, 50])
     parser.add_argument("--threads", type=int, help="torch's threads; as torch has it")
     parser.add_argument("--processor-time", action="store_true", help="seconds of the processor")
-    parser.add_argument("--runs", type=int, default=3, help="how often a turn with reuse is timed")
+    parser.add_argument("--runs", type=int, default=5, help="how often a turn with reuse is timed")
     return parser.parse_args()
 
 
