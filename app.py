@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import threading
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+gc.disable()  # until the page answers: what imports make is not garbage
 
 from agents import load_model, load_tokenizer, zero
 from configs import PlaygroundConfig, load_config
@@ -37,6 +39,7 @@ def main() -> int:
         prevent_thread_lock=True,
         **launch_options(),
     )
+    gc.enable()
     # Only now: importing torch beside the start of the server would hold the first page back.
     threading.Thread(target=_warm_up, args=(config,), daemon=True).start()
     app.block_thread()
@@ -53,6 +56,7 @@ def _warm_up(config: PlaygroundConfig) -> None:
         load_model(config.models.default, config.models)
     except UserError as error:
         print(f"note: {error}", file=sys.stderr)
+    gc.freeze()  # what is here now stays, and need not be searched for garbage at each turn
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ class YamlSource:
     def __init__(self, text: str, where: str) -> None:
         self.where = where
         try:
-            self._node = yaml.compose(text, yaml.SafeLoader)
-            self.data: Any = yaml.safe_load(text)
+            loader = yaml.SafeLoader(text)
+            self._node = loader.get_single_node()
+            self.data: Any = loader.construct_document(self._node) if self._node else None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             raise ConfigError(
