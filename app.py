@@ -9,7 +9,6 @@ import sys
 import threading
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-gc.disable()  # until the page answers: what imports make is not garbage
 
 from agents import load_model, load_tokenizer, zero
 from configs import PlaygroundConfig, load_config
@@ -25,6 +24,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=None, help="port to listen on")
     options = parser.parse_args()
     zero.prepare()
+    gc.disable()  # until the page answers: nearly all that is made here stays
     try:
         config = load_config(options.config)
         app = build_app(config)

@@ -8,6 +8,7 @@ nothing happens.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -18,12 +19,14 @@ _MODULE, _STEP = "gradio.component_meta", "create_or_modify_pyi"
 
 
 def import_gradio() -> None:
-    """Import Gradio without that step."""
+    """Import Gradio without that step, and without collections: imports make no garbage."""
     finder = _Finder()
     sys.meta_path.insert(0, finder)
+    gc.disable()
     try:
         import gradio  # noqa: F401
     finally:
+        gc.enable()
         sys.meta_path.remove(finder)
 
 
