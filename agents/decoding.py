@@ -24,6 +24,7 @@ from transformers import (
 from agents.answers import NoLegalAnswer
 from agents.base import Alternative, FinishReason, Mode, Reply
 from agents.constrained import Allowed, AnswerGrammar, Paths
+from agents.interruption import Interrupted, interruptible
 from agents.prefixes import Prefix, PrefixStore, keeps_all_tokens
 from agents.produced_text import ProducedText, finished_characters
 from configs.schema import GenerationConfig, PromptConfig
@@ -31,6 +32,10 @@ from errors import UserError
 from prompting import Prompt
 
 _ALTERNATIVES = 8
+
+# How many tokens of a prompt are read in one pass. Measured on two cores with 6,443 tokens: 25 s in
+# pieces of 256 or 512, 28 s in 128s or all at once, 64 s in 64s.
+_PIECE = 512
 
 
 class CannotAnswer(UserError):
@@ -47,26 +52,6 @@ class Request(NamedTuple):
     stop_at_closing_tag: bool = True
 
 
-class Pace:
-    """How many tokens of a long prompt to read at a time, so that Stop need not wait for it all.
-
-    As many as take about `seconds`, by the pieces so far: one costs more on a slow machine, and the
-    more the longer the text before it. Small pieces cost speed. Measured on two cores with 6,443
-    tokens: 25 s in pieces of 256 or 512, 28 s in 128s or in one, 64 s with 64s towards the end.
-    """
-
-    def __init__(self, seconds: float = 0.3, *, least: int = 128, most: int = 1024) -> None:
-        self.tokens = max(128, least)
-        self._seconds, self._least, self._most = seconds, least, most
-
-    def took(self, tokens: int, seconds: float) -> None:
-        """Learn from a piece of `tokens`."""
-        if tokens >= self._least:  # a short rest says little
-            fitting = int(tokens * self._seconds / max(seconds, 1e-6))
-            # At most twice as many, lest one lucky piece make the next one endless.
-            self.tokens = max(self._least, min(fitting, 2 * self.tokens, self._most))
-
-
 class Decoding:
     """The work on one request.
 
@@ -75,7 +60,6 @@ class Decoding:
         store: where an earlier request may have left a prefix; this one leaves its own there.
         stopped: asked before every step; once true, the reply ends as "stopped".
         started: the `time.perf_counter()` from which the reply's seconds count.
-        pace: how much of the prompt is read at a time; learns from this prompt.
         limit: seconds after which the answer ends, or None.
     """
 
@@ -88,13 +72,12 @@ class Decoding:
         stopped: Callable[[], bool],
         started: float,
         *,
-        pace: Pace,
         limit: float | None = None,
     ) -> None:
         tokenizer = getattr(processor, "tokenizer", processor)
         self._processor, self._tokenizer = processor, tokenizer
         self._model, self._store = model, store
-        self._pace, self._limit = pace, limit
+        self._limit = limit
         self._pictures: dict[str, Any] = {}
         self._request, self._stopped, self._started = request, stopped, started
         self._ids = list(request.prompt.token_ids)
@@ -119,15 +102,21 @@ class Decoding:
         # Ids alone do not tell which picture was read, so a prefix with pictures is not shared.
         shared = not self._pictures
         prefix = self._store.take(self._ids) if shared else Prefix(self._model)
-        paths = grammar.answers([]) if grammar else {}
-        yield from self._read(prefix, paths)
-        if self._reply.finish_reason is None:
-            if self._request.mode == "choice":
-                yield self._choose(paths)
-            else:
-                yield from self._write(prefix, grammar)
+        try:
+            with interruptible(self._model, self._interruption):
+                yield from self._answer(prefix, grammar)
+        except Interrupted:
+            yield self._finish(self._interruption() or "stopped")
         if shared:
             self._store.put(prefix)
+
+    def _answer(self, prefix: Prefix, grammar: AnswerGrammar | None) -> Iterator[Reply]:
+        paths = grammar.answers([]) if grammar else {}
+        yield from self._read(prefix, paths)
+        if self._request.mode == "choice":
+            yield self._choose(paths)
+        else:
+            yield from self._write(prefix, grammar)
 
     def _check(self) -> None:
         if self._request.prompt.images and not _sees(self._processor):
@@ -165,20 +154,15 @@ class Decoding:
         """The prompt's tokens that `prefix` lacks; after them, the `paths` are scored."""
         self._reply = replace(self._reply, reused_tokens=len(prefix))
         while len(prefix) < len(self._ids):
-            reason = self._interrupted()
-            if reason:
-                yield self._finish(reason)
-                return
+            if self._interruption():
+                raise Interrupted
             # Pictures are read with all their placeholders, so such a prompt is one piece.
-            size = len(self._ids) if self._pictures else self._pace.tokens
+            size = len(self._ids) if self._pictures else _PIECE
             piece = self._ids[len(prefix) : len(prefix) + size]
-            began = time.perf_counter()
             if paths and len(prefix) + len(piece) == len(self._ids):
                 self._score(prefix, piece, paths)
             else:
                 self._extend(prefix, piece)
-            if not self._pictures:
-                self._pace.took(len(piece), time.perf_counter() - began)
             yield self._snapshot()
         self._reply = replace(self._reply, alternatives=self._alternatives())
 
@@ -270,8 +254,8 @@ class Decoding:
 
     def _reason(self, allowed: Allowed | None) -> FinishReason | None:
         """Why the response ends here, if it does; `allowed`: what may follow, in a grammar."""
-        if interrupted := self._interrupted():
-            return interrupted
+        if interruption := self._interruption():
+            return interruption
         if allowed is not None:
             return None if len(allowed) else "closing tag"
         if self._produced and self._produced[-1] in self._ends:
@@ -281,7 +265,7 @@ class Decoding:
         limit = self._request.generation.max_new_tokens
         return "length" if len(self._produced) >= limit else None
 
-    def _interrupted(self) -> FinishReason | None:
+    def _interruption(self) -> FinishReason | None:
         if self._stopped():
             return "stopped"
         late = self._limit is not None and time.perf_counter() - self._started > self._limit

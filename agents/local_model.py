@@ -16,7 +16,7 @@ from agents import zero
 from agents.attention import use_fast_attention
 from agents.background import HEARTBEAT, in_background
 from agents.base import Mode, Reply
-from agents.decoding import Decoding, Pace, Request
+from agents.decoding import Decoding, Request
 from agents.prefixes import PrefixStore, keeps_all_tokens
 from agents.turnstile import Turnstile
 from configs.schema import GenerationConfig, ModelsConfig, PromptConfig
@@ -53,7 +53,6 @@ class LocalModel:
         if keeps_all_tokens(model) and not hasattr(tokenizer, "image_processor"):
             use_fast_attention(model)
         self.prefixes = PrefixStore(model, cache_bytes)
-        self.pace = Pace()
         self.line = Turnstile()
 
     def agent(
@@ -92,7 +91,6 @@ class LocalModel:
             request,
             stopped,
             time.perf_counter(),
-            pace=self.pace,
             limit=self.seconds_per_answer,
         ).replies()
 

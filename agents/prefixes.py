@@ -15,6 +15,8 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from agents.interruption import Interrupted
+
 # A cache that would lose more tokens than this is copied as far as it is shared, not cropped:
 # it may belong to another visitor, or to a turn that a person comes back to.
 _SPARE = 256
@@ -153,8 +155,15 @@ class Prefix:
         if name not in inspect.signature(self._model.forward).parameters:
             name = "past_key_values"
         ids = torch.tensor([list(tokens)], device=self._model.device)
-        with torch.inference_mode():
-            output = self._model(input_ids=ids, use_cache=True, **{name: self._cache}, **options)
+        try:
+            with torch.inference_mode():
+                output = self._model(
+                    input_ids=ids, use_cache=True, **{name: self._cache}, **options
+                )
+        except Interrupted:
+            for layer in self._cache.layers:  # some have read the tokens, some have not
+                layer.crop(len(self) - layer.get_seq_length())
+            raise
         logits: torch.Tensor = output.logits[0].float().cpu()
         return logits
 

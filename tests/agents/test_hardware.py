@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from agents import load_model
-from agents.decoding import Pace
+from agents.decoding import Request
 from agents.dtypes import choose, fastest
-from agents.local_model import LocalModel
+from agents.prefixes import PrefixStore
 from configs import GenerationConfig, ModelConfig, ModelsConfig
 
 
@@ -122,38 +122,42 @@ def test_the_wait_in_the_line_is_not_the_answer_s(tiny, make_prompt, prompt_conf
     assert reply.seconds > 0
 
 
-@pytest.mark.parametrize(
-    ("pieces", "tokens"),
-    [
-        ([], 128),
-        ([(128, 0.2)], 128),
-        ([(128, 0.3), (128, 0.15)], 170),
-        ([(128, 0.8)], 128),  # never smaller
-        ([(128, 0.05)], 256),  # at most twice as many
-        ([(128, 0.0)] * 9, 1024),
-        ([(256, 99.0)], 128),
-        ([(3, 5.0)], 128),  # a rest says little
-    ],
-)
-def test_the_pace_of_reading(pieces, tokens):
-    pace = Pace(0.2)
-    for piece in pieces:
-        pace.took(*piece)
-    assert pace.tokens == tokens
+class StopsAt(threading.Event):
+    """Set from the time on when it has been asked `times` times."""
+
+    def __init__(self, times):
+        super().__init__()
+        self.left = times
+
+    def is_set(self):
+        self.left -= 1
+        return self.left < 0
 
 
-def test_stop_takes_hold_while_a_prompt_is_read(tokenizer, tiny_llama, make_prompt, prompt_config):
-    model = LocalModel(tokenizer, tiny_llama(), "tiny")
-    model.pace = Pace(0.0)
-    stop = threading.Event()
-    replies = []
-    for reply in model.agent(prompt_config).respond(make_prompt(9), stop=stop):
-        replies.append(reply)
-        stop.set()  # at the first news
-    assert replies[-1].finish_reason == "stopped"
-    assert replies[-1].token_ids == ()
-    ids = list(make_prompt(9).token_ids)
-    assert len(model.prefixes.take(ids)) < len(ids) - 1
+@pytest.mark.parametrize("mode", ["free", "grammar", "choice"])
+def test_stop_takes_hold_at_the_next_layer(tiny, make_prompt, prompt_config, mode, last):
+    """Wherever it comes, nothing of the model's memory is spoilt: the next answer is the same."""
+    generation = GenerationConfig(temperature=0, max_new_tokens=8)
+    agent = tiny.agent(prompt_config, mode=mode, generation=generation, stop_at_closing_tag=False)
+    prompt = make_prompt(9)
+    fresh = last(agent.respond(prompt))
+    tokens = []
+    for times in range(40):
+        tiny.prefixes = PrefixStore(tiny.model, 2**30)
+        request = Request(prompt, prompt_config, mode, generation, False)
+        *_, reply = tiny.work(request, StopsAt(times).is_set)
+        tokens.append(len(reply.token_ids))
+        if reply.finish_reason != "stopped":
+            break
+        again = last(agent.respond(prompt))
+        assert again.token_ids == fresh.token_ids
+        for (name, score), (_, expected) in zip(
+            again.action_log_probabilities, fresh.action_log_probabilities, strict=True
+        ):
+            assert score == pytest.approx(expected, abs=1e-4), name
+    assert tokens == sorted(tokens)
+    assert times > 3
+    assert reply.token_ids == fresh.token_ids
 
 
 STAND_IN = '''

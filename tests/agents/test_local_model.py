@@ -5,7 +5,6 @@ import threading
 import pytest
 import torch
 
-from agents.decoding import Pace
 from agents.local_model import LocalModel
 from agents.produced_text import ProducedText, finished_characters
 from agents.turnstile import Turnstile
@@ -259,7 +258,6 @@ def test_where_a_free_text_ends(
 ):
     ids = tokenizer(wanted, add_special_tokens=False)["input_ids"]
     prompt = make_prompt()
-    tiny.pace = Pace(least=len(prompt.token_ids))  # the prompt in one pass
     tiny.model.lm_head = Wants(ids, len(tokenizer))
     agent = tiny.agent(
         prompt_config,
