@@ -6,6 +6,7 @@ no placeholder, and the scripts beside them write with `textContent`.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,20 @@ def asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
+def packed(view: dict[str, Any] | str) -> str:
+    """A view as a component of ours takes it, see `assets/shared.js`."""
+    return json.dumps(view, ensure_ascii=False, separators=(",", ":"))
+
+
 def bound(name: str, value: Any, elem_id: str = "", **replacements: str) -> gr.HTML:
     """A component from `assets/{name}.html` and `.js`, showing `value`."""
     skeleton = asset(f"{name}.html")
     for placeholder, html in replacements.items():
         skeleton = skeleton.replace(placeholder, html)
     return gr.HTML(
-        value,
+        packed(value),
         html_template=skeleton,
-        js_on_load=asset(f"{name}.js"),
+        js_on_load=asset("shared.js") + asset(f"{name}.js"),
         apply_default_css=False,
         elem_id=f"pp-{elem_id or name}",
         elem_classes=["pp-component"],
@@ -45,9 +51,9 @@ def prompt(value: Any, elem_id: str = "") -> gr.HTML:
 def downloader() -> gr.HTML:
     """Invisible; a value {"text", "name"} becomes a file in the visitor's downloads."""
     return gr.HTML(
-        {"text": "", "name": ""},
+        packed({"text": "", "name": ""}),
         html_template="<span></span>",
-        js_on_load=asset("download.js"),
+        js_on_load=asset("shared.js") + asset("download.js"),
         visible="hidden",
         elem_id="pp-download",
     )

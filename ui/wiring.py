@@ -14,6 +14,7 @@ from agents import Mode
 from configs import GenerationConfig, dump_prompt_config
 from envs.sokoban import Level
 from ui import levels, views
+from ui.components import packed
 from ui.handlers import Handlers
 from ui.prompt_views import prompt_view
 from ui.seat import Answer
@@ -63,13 +64,13 @@ class _Wiring:
         """The session and its values, in the order of `self.shown`."""
         return (
             session,
-            views.board_view(session),
+            packed(views.board_view(session)),
             self._prompt_view(session, view, against),
-            views.answer_view(session),
-            views.history_view(session),
+            packed(views.answer_view(session)),
+            packed(views.history_view(session)),
         )
 
-    def _prompt_view(self, session: Session, view: str, against: float | None) -> dict[str, Any]:
+    def _prompt_view(self, session: Session, view: str, against: float | None) -> str:
         prompt = session.seen(view, self.do.tokenizer)
         other = session.at(int(against or 0)) if view == "diff" else None
         shown = prompt_view(
@@ -80,7 +81,9 @@ class _Wiring:
             landings=self.do.landings(session, prompt) if prompt and view == "training" else (),
         )  # fmt: skip
         # The first session has not been opened yet: its address is still the visitor's.
-        return shown | ({"address": self.do.address(session, view)} if session.serial else {})
+        if session.serial:
+            shown["address"] = self.do.address(session, view)
+        return packed(shown)
 
     def _on(
         self, event: Any, handler: Callable[..., Session], inputs: Sequence[Any] = (), **how: Any
@@ -106,8 +109,8 @@ class _Wiring:
 
         def judge(session: Session) -> Any:
             return (
-                levels.referee_view(session.past),
-                views.history_view(session),
+                packed(levels.referee_view(session.past)),
+                packed(views.history_view(session)),
                 self.shelved.get(session.episode.level),
             )
 
@@ -176,7 +179,7 @@ class _Wiring:
             visitor = request.session_hash or ""
             answers = do.seat.stream(session, mode, generation, visitor, closing_tag=closing_tag)
             for shown, answer in answers:
-                yield views.answer_view(shown), answer
+                yield packed(views.answer_view(shown)), answer
 
         def record(session: Session, view: str, against: float, answer: Answer | None) -> Any:
             return self._show(do.seat.record(session, answer), view, against)
@@ -225,14 +228,14 @@ class _Wiring:
             event: gr.EventData,
         ) -> Any:  # fmt: skip
             session = do.shelf.pick(session, shelf, event._data)
-            shown = levels.shelf_view(shelf, session.episode.level)
+            shown = packed(levels.shelf_view(shelf, session.episode.level))
             text = levels.level_text(session.episode.level)
             return (*self._show(session, view, against), text, shown)
 
         def opening(session: Session, view: str, against: float, found: list[Level] | None) -> Any:
             if found is None:
                 return (*self._show(session, view, against), gr.skip(), gr.skip())
-            shown = levels.shelf_view(found, session.episode.level)
+            shown = packed(levels.shelf_view(found, session.episode.level))
             return (*self._show(session, view, against), tuple(found), shown)
 
         def paste(session: Session, view: str, against: float, text: str) -> Any:
@@ -244,16 +247,17 @@ class _Wiring:
             return opening(session, view, against, found)
 
         def measure(session: Session, shelf: tuple[Level, ...]) -> Any:
-            return levels.shelf_view(levels.measure(shelf, SHELF_SECONDS), session.episode.level)
+            measured = levels.measure(shelf, SHELF_SECONDS)
+            return packed(levels.shelf_view(measured, session.episode.level))
 
         def ask(session: Session, view: str, against: float, event: gr.EventData) -> Any:
             session, hint, replay = do.shelf.help(session, event._data)
             shown = list(self._show(session, view, against))
-            shown[1] = views.board_view(session, replay)
-            return (*shown, levels.referee_view(session.past, hint))
+            shown[1] = packed(views.board_view(session, replay))
+            return (*shown, packed(levels.referee_view(session.past, hint)))
 
         def paint(session: Session, event: gr.EventData) -> Any:
-            return do.shelf.paint(session, event._data)
+            return packed(do.shelf.paint(session, event._data))
 
         picked = [*self.shown, page.level_text, page.shelf]
         self._judged(page.shelf.pick(pick, [*self.seen, page.collection], picked, **_PLAY))
@@ -264,7 +268,7 @@ class _Wiring:
         page.referee.ask(ask, self.seen, [*self.shown, page.referee], **_PLAY)
         page.editor.paint(paint, page.session, page.editor, **_PLAY)
         page.editor.current(
-            lambda session: levels.editor_view(session.episode.level),
+            lambda session: packed(levels.editor_view(session.episode.level)),
             page.session,
             page.editor,
             **_PLAY,
@@ -350,7 +354,7 @@ class _Wiring:
         ) -> tuple[Any, Any]:
             other, rows = do.compare(session, prompt, model, odds)
             view = prompt_view(other, "diff", other.prompt, session.prompt)
-            return {"rows": rows, "serial": session.serial}, view
+            return packed({"rows": rows, "serial": session.serial}), packed(view)
 
         def score(session: Session, prompt: str, model: str) -> Any:
             return compare(session, prompt, model, do.seat.odds(session, prompt, model))
@@ -380,8 +384,15 @@ class _Wiring:
         texts = [*self.shown, page.config_text, page.config_problem]
         event = page.load.upload(load, [*self.seen, page.load], texts, **_PLAY)
         self._branches(self._judged(event))
-        page.export.click(do.files.export, [page.session, page.format], page.download, **_PLAY)
-        page.save.click(do.files.save, page.session, page.download, **_PLAY)
+
+        def export(session: Session, form: str) -> str:
+            return packed(do.files.export(session, form))
+
+        def save(session: Session) -> str:
+            return packed(do.files.save(session))
+
+        page.export.click(export, [page.session, page.format], page.download, **_PLAY)
+        page.save.click(save, page.session, page.download, **_PLAY)
         page.link.click(None, None, None, js="() => navigator.clipboard.writeText(location.href)")
 
     def _beginning(self) -> None:

@@ -6,7 +6,6 @@ const alternatives = element.querySelector(".pp-alternatives");
 const details = element.querySelector(".pp-details");
 
 function draw() {
-  const view = props.value;
   element.dataset.state = view.state;
   who.textContent = view.who;
   raw.replaceChildren(
@@ -27,7 +26,7 @@ function draw() {
 }
 
 function drawAlternatives() {
-  const list = props.value.alternatives;
+  const list = view.alternatives;
   alternatives.hidden = list.length === 0;
   alternatives.querySelector("ul").replaceChildren(...list.map(([text, id, probability]) => {
     const item = document.createElement("li");
@@ -38,5 +37,5 @@ function drawAlternatives() {
   }));
 }
 
-watch("value", draw);
+onValue(draw);
 draw();

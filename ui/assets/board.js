@@ -18,14 +18,14 @@ let waiting = [];
 let sent = 0; // when the move on its way was sent; 0: none
 
 function send() {
-  if (!waiting.length || (sent && Date.now() - sent < PATIENCE) || props.value.locked) return;
+  if (!waiting.length || (sent && Date.now() - sent < PATIENCE) || view.locked) return;
   sent = Date.now();
-  trigger("act", { step: props.value.step, acts: waiting.splice(0) });
+  trigger("act", { step: view.step, acts: waiting.splice(0) });
 }
 
 function ask(act) {
   if (film !== null) draw();
-  if (props.value.locked) return;
+  if (view.locked) return;
   waiting.push(act);
   send();
 }
@@ -54,8 +54,8 @@ let auto = 0;
 let asked = -1; // the turn that the model was last asked to decide
 
 function model() {
-  if (props.value.locked || props.value.over) { auto = 0; return; }
-  asked = props.value.step;
+  if (view.locked || view.over) { auto = 0; return; }
+  asked = view.step;
   trigger("model", {});
 }
 
@@ -63,7 +63,7 @@ function toggleAuto() {
   if (auto) auto = 0;
   else {
     auto = Math.max(1, Math.floor(Number(element.querySelector(".pp-turns input").value)) || 1);
-    if (!props.value.locked) { auto -= 1; model(); }
+    if (!view.locked) { auto -= 1; model(); }
   }
   showAuto();
 }
@@ -74,9 +74,9 @@ function showAuto() {
 }
 
 function goOn() {
-  if (props.value.locked || !auto) return showAuto();
+  if (view.locked || !auto) return showAuto();
   // A stopped, failed or refused answer leaves the turn undecided: do not ask again for ever.
-  if (props.value.over || props.value.step !== asked + 1) auto = 0;
+  if (view.over || view.step !== asked + 1) auto = 0;
   else { auto -= 1; model(); }
   showAuto();
 }
@@ -98,7 +98,6 @@ function does(what, button) {
 function draw() {
   clearInterval(film);
   film = null;
-  const view = props.value;
   picture.innerHTML = view.svg; // made in Python from numbers; its one text, the title, is escaped
   board.setAttribute("aria-label", view.label);
   title.textContent = view.title;
@@ -163,7 +162,7 @@ document.addEventListener("keydown", (event) => {
   if (plain === "l" || plain === "n" || (plain === " " && !onButton)) {
     event.preventDefault();
     if (plain === "l") model();
-    if (plain === "n" && !props.value.locked) trigger("next", {});
+    if (plain === "n" && !view.locked) trigger("next", {});
     if (plain === " ") toggleAuto();
     return;
   }
@@ -193,11 +192,11 @@ picture.addEventListener("touchend", (event) => {
   else ask(down > 0 ? "2" : "1");
 }, { passive: true });
 
-watch("value", () => {
+onValue(() => {
   sent = 0;
-  if (props.value.locked || props.value.over) waiting = waiting.filter((act) => !/\d/.test(act));
+  if (view.locked || view.over) waiting = waiting.filter((act) => !/\d/.test(act));
   draw();
-  play(props.value.replay);
+  play(view.replay);
   send();
   goOn();
 });

@@ -1,6 +1,6 @@
 // Hands a text, or bytes in base64, that Python made to the browser as a file.
-watch("value", () => {
-  const { text, base64, name, type } = props.value;
+onValue(() => {
+  const { text, base64, name, type } = view;
   if (!text && !base64) return;
   const bytes = base64 ? Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)) : text;
   const link = document.createElement("a");

@@ -9,7 +9,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const BRUSHES = [["w", "Wall"], ["f", "Floor"], ["t", "Target"], ["b", "Box"], ["p", "Player"]];
 const LARGEST = 64;
 
-let rows = props.value.tiles.map((row) => [...row]);
+let rows = view.tiles.map((row) => [...row]);
 let brush = "w";
 let painting = false;
 let cursor = [1, 1];
@@ -69,15 +69,15 @@ function draw() {
     }
     svg.append(mark);
   };
-  const { at } = props.value;
+  const { at } = view;
   if (at && at[0] < rows.length && at[1] < rows[0].length) frame(at[0], at[1], "pp-wrong");
   if (document.activeElement === canvas) frame(cursor[0], cursor[1], "pp-cursor");
   canvas.replaceChildren(svg);
   for (const button of palette.children) {
     button.setAttribute("aria-checked", button.dataset.brush === brush);
   }
-  word.textContent = props.value.word;
-  word.dataset.kind = props.value.kind;
+  word.textContent = view.word;
+  word.dataset.kind = view.kind;
 }
 
 function cell(event) {
@@ -155,10 +155,10 @@ for (const [index, [letter, name]] of BRUSHES.entries()) {
   palette.append(button);
 }
 
-watch("value", () => {
+onValue(() => {
   // What came back of an older painting must not undo what was painted since.
-  const back = props.value.tiles.join("\n");
-  if (props.value.taken || back === sent || sent === "") rows = props.value.tiles.map((row) => [...row]);
+  const back = view.tiles.join("\n");
+  if (view.taken || back === sent || sent === "") rows = view.tiles.map((row) => [...row]);
   draw();
 });
 draw();

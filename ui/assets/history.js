@@ -27,7 +27,6 @@ function row(turn) {
 
 let drawn = [];
 function draw() {
-  const view = props.value;
   let same = 0;
   const keys = view.turns.map((turn) => JSON.stringify(turn));
   while (same < drawn.length && drawn[same] === keys[same]) same++;
@@ -46,5 +45,5 @@ element.addEventListener("click", (event) => {
   if (line) trigger("look", { turn: Number(line.dataset.turn) });
 });
 
-watch("value", draw);
+onValue(draw);
 draw();

@@ -1,7 +1,8 @@
 // The prompt, exactly: every character goes through `textContent`, never through HTML or a template.
 //
-// A view is a list of blocks; a block is a list of parts [text, origin, turn, mark, title]. What the
-// copy and download buttons give is `view.text`, the very string, and the parts join to it.
+// A view is a list of blocks; a block is a list of parts [text, origin, turn, mark, ids]. What the
+// copy and download buttons give is the very string that the parts join to, or `view.text` in the
+// views that show something else beside it.
 const body = element.querySelector(".pp-body");
 const stats = element.querySelector(".pp-stats");
 const notes = element.querySelector(".pp-notes");
@@ -48,7 +49,6 @@ function block({ heading, parts }) {
 }
 
 function draw() {
-  const view = props.value;
   // The address reopens what is shown; only the page's own prompt has one.
   if (view.address !== undefined) history.replaceState(history.state, "", view.address || location.pathname);
   element.dataset.kind = view.kind;
@@ -107,7 +107,6 @@ function download(text, name) {
 element.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-do]");
   if (!button) return;
-  const view = props.value;
   if (button.dataset.do === "copy") copy(view.text);
   if (button.dataset.do === "download") download(view.text, view.file);
   if (button.dataset.do === "wrap" || button.dataset.do === "space") {
@@ -139,7 +138,7 @@ document.addEventListener("pp-cell", ({ detail }) => {
         range.setStart(text, left);
         range.setEnd(text, left + 1);
         CSS.highlights.set("pp-cell", new Highlight(range));
-        if (props.value.kind === "tokens") node.classList.add("pp-lit");
+        if (view.kind === "tokens") node.classList.add("pp-lit");
         return;
       }
       left -= text.length;
@@ -147,5 +146,5 @@ document.addEventListener("pp-cell", ({ detail }) => {
   }
 });
 
-watch("value", draw);
+onValue(draw);
 draw();

@@ -3,7 +3,6 @@ const number = element.querySelector(".pp-left-number");
 const word = element.querySelector(".pp-word");
 
 function draw() {
-  const view = props.value;
   element.dataset.verdict = view.kind;
   number.textContent = view.left;
   word.textContent = view.word;
@@ -17,5 +16,5 @@ element.addEventListener("click", (event) => {
   if (button) trigger("ask", { what: button.dataset.ask });
 });
 
-watch("value", draw);
+onValue(draw);
 draw();

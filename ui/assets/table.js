@@ -2,8 +2,8 @@
 const rows = element.querySelector("tbody");
 
 function draw() {
-  element.hidden = props.value.rows.length === 0;
-  rows.replaceChildren(...props.value.rows.map((cells) => {
+  element.hidden = view.rows.length === 0;
+  rows.replaceChildren(...view.rows.map((cells) => {
     const line = document.createElement("tr");
     for (const [index, text] of cells.entries()) {
       const cell = document.createElement(index ? "td" : "th");
@@ -15,5 +15,5 @@ function draw() {
   }));
 }
 
-watch("value", draw);
+onValue(draw);
 draw();
