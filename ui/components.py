@@ -48,12 +48,12 @@ def prompt(value: Any, elem_id: str = "") -> gr.HTML:
     return bound("prompt", value, elem_id, LEGEND="".join(keys))
 
 
-def downloader() -> gr.HTML:
-    """Invisible; a value {"text", "name"} becomes a file in the visitor's downloads."""
+def silent(name: str, value: Any) -> gr.HTML:
+    """A component without a face, whose script does something with each value."""
     return gr.HTML(
-        packed({"text": "", "name": ""}),
+        packed(value),
         html_template="<span></span>",
-        js_on_load=asset("shared.js") + asset("download.js"),
+        js_on_load=asset("shared.js") + asset(f"{name}.js"),
         visible="hidden",
-        elem_id="pp-download",
+        elem_id=f"pp-{name}",
     )

@@ -9,7 +9,7 @@ from envs.sokoban import parse_level
 from ui import components, levels, views
 from ui.files import FORMS
 from ui.handlers import Handlers
-from ui.prompt_views import VIEWS, prompt_view
+from ui.prompt_views import VIEWS, prompt_view, tokens_view
 from ui.scenarios import gallery_view
 from ui.seat import MODES
 from ui.session import Session
@@ -44,6 +44,7 @@ class Page:
             with gr.Column(scale=7, min_width=340, elem_classes="pp-right"):
                 self._prompt(first)
                 self._answer(first)
+        self.history = components.bound("timeline", views.history_view(first))
         with gr.Tabs(elem_classes="pp-tabs") as self.tabs:
             self._history(first)
             self._demos()
@@ -87,6 +88,7 @@ class Page:
             visible=False, elem_id="pp-against",
         )  # fmt: skip
         self.prompt = components.prompt(prompt_view(first, "text", None))
+        self.tokens = components.silent("tokens", tokens_view(None, 0))
 
     def _answer(self, first: Session) -> None:
         gr.HTML("<h2>The answer</h2>")
@@ -132,7 +134,7 @@ class Page:
 
     def _history(self, first: Session) -> None:
         with gr.Tab("History"):
-            self.history = components.bound("history", views.history_view(first))
+            components.bound("history", "")
             with gr.Accordion("Change the past", open=False, elem_classes="pp-past"):
                 gr.Markdown(
                     "Choose a turn in the table. Every change goes on a branch of its own; "
@@ -260,7 +262,7 @@ class Page:
                     label="Export as", scale=2,
                 )  # fmt: skip
                 self.export = gr.Button("Download the export", scale=1, elem_id="pp-export")
-            self.download = components.downloader()
+            self.download = components.silent("download", {"text": "", "name": ""})
 
 
 def _title(name: str, text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 import regex
@@ -17,7 +17,7 @@ from PIL import Image
 
 from play.storage import shared
 from prompting import Content, ImagePart, Prompt
-from prompting.lints import Lint
+from prompting.lints import Lint, LintKind
 from ui.diff import diff_parts, first_break
 from ui.session import Session
 
@@ -43,12 +43,32 @@ ORIGINS = {
     "forced_start": "forced start",
 }
 
+# What a lint's badge says; its sentence opens from there.
+BADGES: dict[LintKind, str] = {
+    "thought_dropped": "thought dropped",
+    "trimmed": "text trimmed",
+    "changed": "text changed",
+    "double_bos": "two BOS",
+    "bos_hint": "BOS",
+    "doubled_start": "start doubled",
+    "open_thought": "thought left open",
+    "control_inside": "control token inside",
+    "rewritten": "text rewritten",
+    "near_context": "context nearly full",
+    "over_context": "context exceeded",
+    "drift": "drift",
+}
+
 # How many of the latest rewards are listed.
 _SHOWN = 8
 # What a reader sees as one character: a base with its marks, an emoji with its joiners.
 _GRAPHEME = regex.compile(r"\X")
 
-Part = list[Any]  # [text, origin, turn, mark, title]
+_ORIGIN = {origin: index for index, origin in enumerate(ORIGINS)}
+
+# [text, index of the origin in ORIGINS, turn, mark], in the tokens' view followed by the number of
+# the first token and the ids of all that it stands for.
+Part = list[Any]
 
 
 def signed(number: float) -> str:
@@ -71,24 +91,24 @@ def prompt_view(
 
     Args:
         other: what the diff compares with; by default the prompt of the turn before.
-        lints: what is to be said above it.
+        lints: what is to be said above it, a badge each.
         doubt: why it may not be what the model reads.
         loss: for each token of a training view, whether a loss would cover it.
         landings: (token, reward) of a training view, where each reward lands.
     """
     shown: dict[str, Any] = {
         "kind": view,
-        "text": prompt.text if prompt else "",
         "blocks": [],
         "images": [_data_url(image) for image in prompt.images] if prompt else [],
         "stats": [],
         "notes": [],
+        "badges": [],
         "file": f"prompt-turn-{session.look or len(session.episode.turns) + 1}.txt",
         "end": bool(session.episode.turns) and session.look != 1,
         "serial": session.serial,
     }
     if view == "messages":
-        return shown | _messages(session)
+        return shown | _messages(session) | {"text": prompt.text if prompt else ""}
     if prompt is None:
         missing = "No prompt was rendered for this turn: no chat template was at hand then."
         problem = missing if session.look else session.refusal
@@ -96,7 +116,8 @@ def prompt_view(
         return shown | {"notes": [note]}
     before = _before(session) if view != "training" else None
     shown["stats"] = _stats(prompt, before, session)
-    shown["notes"] = [["warn", doubt]] * bool(doubt) + _notes(session, view, lints)
+    shown["notes"] = [["warn", doubt]] * bool(doubt) + _notes(session, view)
+    shown["badges"] = [_badge(lint) for lint in lints]
     if view == "diff":
         return shown | _diff(prompt, other or before, shown["notes"])
     parts = _token_parts(prompt) if view == "tokens" else _text_parts(prompt)
@@ -136,9 +157,8 @@ def _marked(
         while at < end:
             inside = at in starts or (inside and at not in edges)
             stop = min(end, next((edge for edge in edges if edge > at), end))
-            origin, turn, old, title = rest
-            piece = text[at - begin : stop - begin]
-            yield [piece, origin, turn, mark if inside else old, title]
+            origin, turn, old = rest
+            yield [text[at - begin : stop - begin], origin, turn, mark if inside else old]
             at = stop
 
 
@@ -153,9 +173,10 @@ def _diff(prompt: Prompt, other: Prompt | None, notes: list[list[str]]) -> dict[
     if other is None:
         note = ["look", "There is no earlier prompt to compare with: this is the first turn."]
         return {"blocks": _chunks(_text_parts(prompt)), "notes": [note, *notes]}
-    parts = [[*part, ORIGINS[part[1]]] for part in diff_parts(other, prompt)]
+    parts = ([text, _ORIGIN[origin], *rest] for text, origin, *rest in diff_parts(other, prompt))
     return {
-        "blocks": _chunks(iter(parts)),
+        "text": prompt.text,
+        "blocks": _chunks(parts),
         "notes": [["look", first_break(other, prompt)], *notes],
     }
 
@@ -176,7 +197,12 @@ def _stats(prompt: Prompt, before: Prompt | None, session: Session) -> list[str]
     return stats
 
 
-def _notes(session: Session, view: str, lints: Sequence[Lint]) -> list[list[str]]:
+def _badge(lint: Lint) -> list[str]:
+    """[kind, name, sentence]"""
+    return ["hint" if lint.kind == "bos_hint" else "warn", BADGES[lint.kind], lint.message]
+
+
+def _notes(session: Session, view: str) -> list[list[str]]:
     notes = []
     if view == "training":
         notes.append(["look", "The training view: what a trainer reads, not what is sent."])
@@ -186,8 +212,6 @@ def _notes(session: Session, view: str, lints: Sequence[Lint]) -> list[list[str]
         notes.append(
             ["over", "The episode is over and nothing more is sent: this is what it trains on."]
         )
-    quiet = ("bos_hint",)
-    notes += [["hint" if lint.kind in quiet else "warn", lint.message] for lint in lints]
     return notes
 
 
@@ -209,7 +233,7 @@ def _text_parts(prompt: Prompt) -> Iterator[Part]:
             if inside:
                 ours = span.origin in ("template", "forced_start")
                 mark = "control" if ours else "foreign"
-            yield [prompt.text[at:stop], span.origin, span.turn, mark, ORIGINS[span.origin]]
+            yield [prompt.text[at:stop], _ORIGIN[span.origin], span.turn, mark]
             at = stop
 
 
@@ -217,7 +241,7 @@ def _token_parts(prompt: Prompt) -> Iterator[Part]:
     """One part a token; tokens that share a grapheme (√, an emoji, é) are one part with all ids."""
     if not prompt.offsets:
         for index, token in enumerate(prompt.token_ids):
-            yield [f"{token} ", "template", 0, "", f"token {index}, id {token}"]
+            yield [f"{token} ", _ORIGIN["template"], 0, "", index, token]
         return
     control = set(prompt.control)
     whole = {match.start() for match in _GRAPHEME.finditer(prompt.text)}
@@ -235,12 +259,27 @@ def _token_parts(prompt: Prompt) -> Iterator[Part]:
         while span is not None and span.end <= start:
             span = next(spans, None)
         origin, turn = (span.origin, span.turn) if span else ("template", 0)
-        ids = ", ".join(str(token) for token in prompt.token_ids[first:index])
-        many = f"tokens {first}–{index - 1}, ids" if index - first > 1 else f"token {first}, id"
+        ids = prompt.token_ids[first:index]
         mark = (
             "control" if first in control else "newline" if "\n" in prompt.text[start:end] else ""
         )
-        yield [prompt.text[start:end], origin, turn, mark, f"{many} {ids} · {ORIGINS[origin]}"]
+        yield [prompt.text[start:end], _ORIGIN[origin], turn, mark, first, *ids]
+
+
+def tokens_view(prompt: Prompt | None, serial: int) -> dict[str, Any]:
+    """The tokens of the prompt that is shown: ids, and where each starts and ends.
+
+    Places count UTF-16 units, as a browser does.
+    """
+    if prompt is None:
+        return {"serial": serial, "ids": [], "starts": [], "ends": []}
+    units = list(accumulate((1 + (ord(c) > 0xFFFF) for c in prompt.text), initial=0))
+    return {
+        "serial": serial,
+        "ids": list(prompt.token_ids),
+        "starts": [units[start] for start, _ in prompt.offsets],
+        "ends": [units[end] for _, end in prompt.offsets],
+    }
 
 
 def _chunks(parts: Iterator[Part], size: int = 24) -> list[dict[str, Any]]:
@@ -264,8 +303,8 @@ def _messages(session: Session) -> dict[str, Any]:
 def _content_parts(content: Any) -> Iterator[Part]:
     for item in content if isinstance(content, list) else [content]:
         if isinstance(item, ImagePart):
-            yield ["[image]", "state", item.turn, "", "the board as a picture"]
+            yield ["[image]", _ORIGIN["state"], item.turn, ""]
             continue
         text = item["text"] if isinstance(item, dict) else item
         for piece in text.pieces if isinstance(text, Content) else []:
-            yield [piece.text, piece.origin, piece.turn, "", ORIGINS[piece.origin]]
+            yield [piece.text, _ORIGIN[piece.origin], piece.turn, ""]

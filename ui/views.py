@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents import Reply
-from envs.sokoban import ACTION_NAMES, svg
+from envs.sokoban import ACTION_NAMES, svg, tiles
 from play import Turn, referee
 from ui.prompt_views import signed
 from ui.session import Session
@@ -31,6 +31,7 @@ def board_view(session: Session, replay: list[list[str]] | None = None) -> dict[
     kind, banner = _banner(session)
     return {
         "svg": svg(board, title=episode.level.title or "Sokoban board"),
+        "tiles": tiles(board),
         "label": f"Sokoban board, {board.rows} rows, {board.columns} columns. "
         f"Player in row {row + 1}, column {column + 1}. "
         f"{board.boxes_on_target} of {board.boxes} boxes on target.",
@@ -179,7 +180,7 @@ def _made(reply: Reply) -> list[list[str]]:
 
 
 def history_view(session: Session) -> dict[str, Any]:
-    """A row for each turn; rewards add up as the environment paid them."""
+    """Each turn with the board that it led to; rewards add up as the environment paid them."""
     rows, total = [], 0.0
     for number, turn in enumerate(referee.carry(session.episode).turns, start=1):
         total = round(total + turn.reward, 10)
@@ -196,9 +197,16 @@ def history_view(session: Session) -> dict[str, Any]:
                 "valid": turn.problem is None,
                 "pushes": _pushes(turn),
                 "fatal": turn.verdict is not None and turn.verdict.fatal,
+                "board": tiles(turn.after.board),
             }
         )
-    return {"turns": rows, "look": session.look or 0, "serial": session.serial}
+    return {
+        "turns": rows,
+        "look": session.look or 0,
+        "now": tiles(session.episode.board),
+        "over": session.episode.over,
+        "serial": session.serial,
+    }
 
 
 def _pushes(turn: Turn) -> str:

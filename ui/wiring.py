@@ -16,16 +16,17 @@ from envs.sokoban import Level
 from ui import levels, views
 from ui.components import packed
 from ui.handlers import Handlers
-from ui.prompt_views import prompt_view
+from ui.prompt_views import prompt_view, tokens_view
 from ui.seat import Answer
 from ui.session import Session
 
 # Every event shows its own progress; the page's components never flicker.
 _QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-# A move is answered at once and in order (the board sends one at a time).
-_PLAY: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "multiple"}
+# A move is answered at once and in order (the board sends one at a time). Past Gradio's queue, that
+# takes half as long: the answer comes with the request, not on the stream of events.
+_PLAY: dict[str, Any] = {**_QUIET, "queue": False, "trigger_mode": "multiple"}
 # While one types, only the last state of the text matters.
-_TYPING: dict[str, Any] = {**_QUIET, "concurrency_limit": None, "trigger_mode": "always_last"}
+_TYPING: dict[str, Any] = {**_QUIET, "queue": False, "trigger_mode": "always_last"}
 # Models keep a line of their own, which is fair and tells each visitor the place in it.
 _MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 32}
 # The solver takes its time beside the moves, for two visitors at once.
@@ -156,6 +157,10 @@ class _Wiring:
         def change(session: Session, view: str, against: float) -> Any:
             return self._prompt_view(session, view, against), gr.update(visible=view == "diff")
 
+        def inspect(session: Session, view: str) -> str:
+            return packed(tokens_view(session.seen(view, do.tokenizer), session.serial))
+
+        page.prompt.inspect(inspect, [page.session, page.view], page.tokens, **_PLAY)
         for event in (page.view.change, page.against.change):
             event(change, self.seen, [page.prompt, page.against], **_PLAY)
 

@@ -56,7 +56,7 @@ def test_what_is_seen_is_what_is_sent(page: Page, url: str, config, tokenizer, t
         page.locator("#pp-prompt button[data-do=download]").click()
     assert Path(download.value.path()).read_bytes().decode() == prompt
     page.get_by_text("Tokens", exact=True).click()
-    page.locator("#pp-prompt .pp-body [title*='id ']").first.wait_for()
+    page.locator("#pp-prompt .pp-body [data-token]").first.wait_for()
     assert shown(page) == prompt
     raw_shown = page.locator("#pp-answer .pp-raw").evaluate("e => e.textContent")
     assert raw_shown == episode.turns[-1].llm_raw_response

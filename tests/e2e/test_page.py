@@ -151,7 +151,7 @@ def test_views(page: Page):
     headings = page.locator("#pp-prompt section h4")
     expect(headings).to_have_text(["system", "user", "assistant", "user"])
     page.get_by_text("Tokens", exact=True).click()
-    page.locator("#pp-prompt .pp-body [title*='id ']").first.wait_for()
+    page.locator("#pp-prompt .pp-body [data-token]").first.wait_for()
     assert shown(page) == text
     page.get_by_text("Training", exact=True).click()
     expect(page.locator(".pp-notes")).to_contain_text("The training view")

@@ -7,20 +7,18 @@ const details = element.querySelector(".pp-details");
 
 function draw() {
   element.dataset.state = view.state;
-  who.textContent = view.who;
+  who.textContent = say(view.who);
   raw.replaceChildren(
     Object.assign(document.createElement("span"), { className: "pp-forced", textContent: view.forced }),
     view.text,
   );
-  verdict.textContent = view.verdict;
+  verdict.textContent = say(view.verdict);
   drawAlternatives();
   details.replaceChildren(...view.details.map(([name, text]) => {
     const row = document.createElement("div");
-    const key = document.createElement("span");
-    key.textContent = name;
-    const value = document.createElement(name === "Why" ? "span" : "code");
-    value.textContent = text;
-    row.append(key, value);
+    // What goes into the history is data; the rest are words of ours.
+    const data = name === "Goes into the history" || name === "Reward";
+    row.append(create("span", say(name)), data ? create("code", text) : create("span", say(text)));
     return row;
   }));
 }
@@ -30,12 +28,10 @@ function drawAlternatives() {
   alternatives.hidden = list.length === 0;
   alternatives.querySelector("ul").replaceChildren(...list.map(([text, id, probability]) => {
     const item = document.createElement("li");
-    const token = document.createElement("code");
-    token.textContent = text;
-    item.append(token, ` id ${id}, ${probability}`);
+    item.append(create("code", text), ` id ${id}, ${probability}`);
     return item;
   }));
 }
 
 onValue(draw);
-draw();
+onLanguage(draw);

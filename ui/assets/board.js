@@ -40,11 +40,8 @@ function play(frames) {
   film = setInterval(() => {
     if (next === frames.length + 4) return draw(); // the last picture stays for a moment
     const rows = frames[Math.min(next++, frames.length - 1)];
-    for (const cell of picture.querySelectorAll("use[data-r]")) {
-      const tile = `#sok-${rows[cell.dataset.r][cell.dataset.c]}`;
-      if (cell.getAttribute("href") !== tile) cell.setAttribute("href", tile);
-    }
-    banner.textContent = `A shortest solution: move ${Math.max(0, Math.min(next, frames.length) - 1)} of ${frames.length - 1}. Any key stops it.`;
+    lay(rows);
+    banner.textContent = say(`A shortest solution: move ${Math.max(0, Math.min(next, frames.length) - 1)} of ${frames.length - 1}. Any key stops it.`);
     banner.dataset.kind = "busy";
   }, 260);
 }
@@ -70,7 +67,7 @@ function toggleAuto() {
 
 function showAuto() {
   const button = element.querySelector("button[data-do=auto]");
-  button.textContent = auto ? `Pause (${auto})` : "Auto";
+  button.textContent = say(auto ? `Pause (${auto})` : "Auto");
 }
 
 function goOn() {
@@ -84,8 +81,12 @@ function goOn() {
 function blind(button) {
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", on);
-  button.textContent = on ? "Show the board" : "Hide the board";
+  showBlind(button);
   element.closest(".pp-stage").classList.toggle("pp-blind", on);
+}
+
+function showBlind(button = element.querySelector("button[data-do=blind]")) {
+  button.textContent = say(button.getAttribute("aria-pressed") === "true" ? "Show the board" : "Hide the board");
 }
 
 function does(what, button) {
@@ -95,36 +96,46 @@ function does(what, button) {
   if (what === "stop") { auto = 0; showAuto(); trigger("stop", {}); }
 }
 
+function lay(rows) {
+  for (const cell of picture.querySelectorAll("use[data-r]")) {
+    const tile = `#sok-${rows[cell.dataset.r][cell.dataset.c]}`;
+    if (cell.getAttribute("href") !== tile) cell.setAttribute("href", tile);
+  }
+}
+
+// The picture is made anew for another level only: every small board of the page uses its tiles.
+let level = "";
+function show() {
+  const here = `${view.title} ${view.tiles.length} ${view.tiles[0]?.length} ${view.tiles.join("").replace(/[^o]/g, "-")}`;
+  if (here === level) return lay(view.tiles);
+  level = here;
+  picture.innerHTML = view.svg; // made in Python from numbers; its one text, the title, is escaped
+}
+
 function draw() {
   clearInterval(film);
   film = null;
-  picture.innerHTML = view.svg; // made in Python from numbers; its one text, the title, is escaped
-  board.setAttribute("aria-label", view.label);
+  show();
+  board.setAttribute("aria-label", say(view.label));
   title.textContent = view.title;
   status.replaceChildren(
     ...view.facts.map(([name, value]) => {
       const fact = document.createElement("div");
-      const number = document.createElement("b");
-      number.textContent = value;
-      fact.append(number, " " + name);
+      fact.append(create("b", value), " " + say(name));
       return fact;
     }),
   );
   odds.replaceChildren(
     ...view.odds.map(([name, probability, chosen]) => {
       const row = document.createElement("div");
-      const label = document.createElement("span");
-      label.textContent = name;
       const bar = document.createElement("i");
       bar.style.setProperty("--p", probability);
-      const number = document.createElement("b");
-      number.textContent = `${(100 * probability).toFixed(1)} %`;
       row.dataset.chosen = chosen ? "yes" : "no";
-      row.append(label, bar, number);
+      row.append(create("span", name), bar, create("b", `${(100 * probability).toFixed(1)} %`));
       return row;
     }),
   );
-  banner.textContent = view.banner;
+  banner.textContent = say(view.banner);
   banner.dataset.kind = view.kind;
   element.dataset.locked = view.locked ? "yes" : "no";
   element.querySelector("button[data-do=stop]").hidden = !view.locked;
@@ -200,4 +211,10 @@ onValue(() => {
   send();
   goOn();
 });
-draw();
+onLanguage(() => { draw(); showAuto(); showBlind(); });
+
+// A character of the last state that is pointed at lights its cell.
+document.addEventListener("pp-char", ({ detail }) => {
+  for (const cell of picture.querySelectorAll(".pp-lit")) cell.classList.remove("pp-lit");
+  if (detail) picture.querySelector(`[data-r="${detail[0]}"][data-c="${detail[1]}"]`)?.classList.add("pp-lit");
+});

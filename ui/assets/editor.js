@@ -76,7 +76,7 @@ function draw() {
   for (const button of palette.children) {
     button.setAttribute("aria-checked", button.dataset.brush === brush);
   }
-  word.textContent = view.word;
+  word.textContent = say(view.word);
   word.dataset.kind = view.kind;
 }
 
@@ -144,14 +144,16 @@ for (const [index, [letter, name]] of BRUSHES.entries()) {
   button.type = "button";
   button.dataset.brush = letter;
   button.setAttribute("role", "radio");
-  button.title = `${name} (${index + 1})`;
+  button.title = `${say(name)} (${index + 1})`;
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("aria-hidden", "true");
   const use = document.createElementNS(SVG, "use");
   use.setAttribute("href", `#sok-${letter}`);
   svg.append(use);
-  button.append(svg, name);
+  const label = create("span", name);
+  fixed.push([label.firstChild, "data", name]);
+  button.append(svg, label);
   palette.append(button);
 }
 
@@ -161,4 +163,4 @@ onValue(() => {
   if (view.taken || back === sent || sent === "") rows = view.tiles.map((row) => [...row]);
   draw();
 });
-draw();
+onLanguage(draw);

@@ -1,49 +1,47 @@
-// The history: one row a turn; a click looks back at the prompt that was sent then.
+// The turns as a table: one row a turn, told by the timeline; a click looks back, as on a chip.
 const rows = element.querySelector("tbody");
 const empty = element.querySelector(".pp-empty");
 const scroller = element.querySelector(".pp-scroll");
+let turns = { turns: [], look: 0 };
+let drawn = [];
 
 function row(turn) {
   const line = document.createElement("tr");
   line.dataset.turn = turn.turn;
   line.dataset.valid = turn.valid ? "yes" : "no";
   line.dataset.fatal = turn.fatal ? "yes" : "no";
-  const cells = [turn.turn, turn.action, turn.reward, turn.total, turn.left, turn.pushes, turn.verdict, turn.by];
-  for (const [index, text] of cells.entries()) {
-    const cell = document.createElement(index ? "td" : "th");
-    if (index === 0) {
-      cell.scope = "row";
-      const button = document.createElement("button");
-      button.textContent = text;
-      button.setAttribute("aria-label", `Look back at turn ${text}`);
-      cell.append(button);
-    } else {
-      cell.textContent = text;
-    }
-    line.append(cell);
-  }
+  const head = create("th", "", { scope: "row" });
+  const button = create("button", turn.turn, { type: "button" });
+  button.setAttribute("aria-label", say(`Look back at turn ${turn.turn}`));
+  head.append(button);
+  const cells = [turn.action, turn.reward, turn.total, turn.left, say(turn.pushes), say(turn.verdict), turn.by];
+  line.append(head, ...cells.map((text) => create("td", text)));
   return line;
 }
 
-let drawn = [];
 function draw() {
+  const language = document.documentElement.lang;
+  const keys = turns.turns.map((turn) => language + JSON.stringify(turn));
   let same = 0;
-  const keys = view.turns.map((turn) => JSON.stringify(turn));
   while (same < drawn.length && drawn[same] === keys[same]) same++;
   while (rows.children.length > same) rows.lastChild.remove();
-  for (const turn of view.turns.slice(same)) rows.append(row(turn));
+  rows.append(...turns.turns.slice(same).map(row));
   drawn = keys;
   for (const line of rows.children) {
-    line.setAttribute("aria-current", Number(line.dataset.turn) === view.look ? "true" : "false");
+    line.setAttribute("aria-current", Number(line.dataset.turn) === turns.look ? "true" : "false");
   }
-  empty.hidden = view.turns.length > 0;
-  if (!view.look) scroller.scrollTop = scroller.scrollHeight;
+  empty.hidden = turns.turns.length > 0;
+  if (!turns.look) scroller.scrollTop = scroller.scrollHeight;
 }
 
 element.addEventListener("click", (event) => {
   const line = event.target.closest("tr[data-turn]");
-  if (line) trigger("look", { turn: Number(line.dataset.turn) });
+  if (line) document.dispatchEvent(new CustomEvent("pp-look", { detail: Number(line.dataset.turn) }));
+});
+document.addEventListener("pp-turns", ({ detail }) => {
+  turns = detail;
+  draw();
 });
 
-onValue(draw);
-draw();
+onLanguage(draw);
+document.dispatchEvent(new CustomEvent("pp-turns-please"));

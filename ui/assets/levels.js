@@ -6,11 +6,7 @@ function card(level) {
   button.type = "button";
   button.dataset.index = level.index;
   button.setAttribute("role", "option");
-  const title = document.createElement("b");
-  title.textContent = level.title;
-  const note = document.createElement("span");
-  note.textContent = level.note;
-  button.append(tiled(level.tiles), title, note);
+  button.append(tiled(level.tiles), create("b", say(level.title)), create("span", say(level.note)));
   return button;
 }
 
@@ -28,4 +24,4 @@ element.addEventListener("click", (event) => {
 });
 
 onValue(draw);
-draw();
+onLanguage(draw);

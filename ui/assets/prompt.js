@@ -1,51 +1,63 @@
 // The prompt, exactly: every character goes through `textContent`, never through HTML or a template.
 //
-// A view is a list of blocks; a block is a list of parts [text, origin, turn, mark, ids]. What the
-// copy and download buttons give is the very string that the parts join to, or `view.text` in the
-// views that show something else beside it.
+// A view is a list of blocks; a block is a list of parts [text, origin, turn, mark], in the tokens'
+// view followed by the first token's number and the ids. What the copy and download buttons give is
+// the very string that the parts join to, or `view.text` where the view shows something else too.
 const body = element.querySelector(".pp-body");
 const stats = element.querySelector(".pp-stats");
 const notes = element.querySelector(".pp-notes");
+const badges = element.querySelector(".pp-badges");
 const images = element.querySelector(".pp-images");
 const legend = element.querySelector(".pp-legend");
 const said = element.querySelector(".pp-said");
+const inspector = element.querySelector(".pp-inspector");
+const field = element.querySelector(".pp-find input");
+const count = element.querySelector(".pp-find span");
+const ORIGINS = [...legend.children].map((key) => key.dataset.origin);
+const LABELS = [...legend.children].map((key) => key.textContent);
 const SIGN = { " ": "pp-sp", "\t": "pp-tab", "\n": "pp-nl" };
-let shown = []; // the blocks in the DOM, each {key, node}
+const FAMILY = { template: "", forced_start: "" }; // belongs to no message
+let shown = []; // the blocks in the DOM, each {key, node, end}
+let last = ""; // the kind of view that was drawn last
+const details = new WeakMap(); // of each part's node: {start, part}
 
-function part([text, origin, turn, mark, title]) {
+const text = () => view.text ?? view.blocks.map((each) => each.parts.map((part) => part[0]).join("")).join("");
+
+function drawPart(part, start) {
+  const [content, origin, turn, mark, first] = part;
   const node = document.createElement("span");
   if (body.dataset.space === "yes") {
     // Each white space in an element of its own, so that a style can put a sign over it; the
     // characters themselves stay what they are.
-    for (const piece of text.split(/([ \t\n])/)) {
-      if (!/^[ \t\n]$/.test(piece)) { node.append(piece); continue; }
-      node.append(Object.assign(document.createElement("i"), { className: SIGN[piece], textContent: piece }));
+    for (const piece of content.split(/([ \t\n])/)) {
+      node.append(/^[ \t\n]$/.test(piece) ? create("i", piece, { className: SIGN[piece] }) : piece);
     }
   } else {
-    node.textContent = text;
+    node.textContent = content;
   }
-  node.dataset.origin = origin;
+  node.dataset.origin = ORIGINS[origin];
   if (turn) node.dataset.turn = turn;
   if (mark) node.dataset.mark = mark;
-  if (title) node.title = title;
+  if (first !== undefined) node.dataset.token = first;
+  details.set(node, { start, part });
   return node;
 }
 
-function block({ heading, parts }) {
-  if (!heading) {
-    // Inline, since the text may go on in the same line from one block to the next.
-    const run = document.createElement("span");
-    run.append(...parts.map(part));
-    return run;
+function drawBlock({ heading, parts }, at) {
+  const nodes = parts.map((part) => {
+    const node = drawPart(part, part[3] === "gone" ? null : at);
+    if (part[3] !== "gone") at += part[0].length;
+    return node;
+  });
+  // Inline where there is no heading, since the text may go on in the same line in the next block.
+  const node = document.createElement(heading ? "section" : "span");
+  if (!heading) node.append(...nodes);
+  else {
+    const content = create("div", "", { className: "pp-text" });
+    content.append(...nodes);
+    node.append(create("h4", heading), content);
   }
-  const message = document.createElement("section");
-  const head = document.createElement("h4");
-  head.textContent = heading;
-  const text = document.createElement("div");
-  text.className = "pp-text";
-  text.append(...parts.map(part));
-  message.append(head, text);
-  return message;
+  return { node, end: at };
 }
 
 function draw() {
@@ -58,36 +70,56 @@ function draw() {
   const keys = view.blocks.map((each) => way + JSON.stringify(each));
   while (same < shown.length && same < keys.length && shown[same].key === keys[same]) same++;
   for (const { node } of shown.splice(same)) node.remove();
-  for (let index = same; index < keys.length; index++) {
-    const node = block(view.blocks[index]);
-    body.append(node);
-    shown.push({ key: keys[index], node });
-  }
-  stats.replaceChildren(...view.stats.map((text) => Object.assign(document.createElement("span"), { textContent: text })));
-  notes.replaceChildren(...view.notes.map(([kind, text]) => {
-    const note = document.createElement("li");
-    note.dataset.kind = kind;
-    note.textContent = text;
-    return note;
+  let at = shown.at(-1)?.end ?? 0;
+  const fresh = view.blocks.slice(same).map((each, index) => {
+    const { node, end } = drawBlock(each, at);
+    at = end;
+    shown.push({ key: keys[same + index], node, end });
+    return node;
+  });
+  body.append(...fresh);
+  stats.replaceChildren(...view.stats.map((each) => create("span", say(each))));
+  notes.replaceChildren(...view.notes.map(([kind, note]) => {
+    const line = create("li", say(note));
+    line.dataset.kind = kind;
+    return line;
   }));
-  images.replaceChildren(...view.images.map((source, index) =>
-    Object.assign(document.createElement("img"), { src: source, alt: `Picture ${index + 1}`, title: `Picture ${index + 1}` })));
-  const origins = new Set(view.blocks.flatMap((each) => each.parts.map((p) => p[1])));
-  for (const key of legend.children) key.hidden = !origins.has(key.dataset.origin);
-  body.scrollTop = view.end ? body.scrollHeight : 0;
+  drawBadges();
+  images.replaceChildren(...view.images.map((source, index) => {
+    const name = say(`Picture ${index + 1}`);
+    return create("img", "", { src: source, alt: name, title: name });
+  }));
+  const origins = new Set(view.blocks.flatMap((each) => each.parts.map((part) => part[1])));
+  for (const [index, key] of [...legend.children].entries()) key.hidden = !origins.has(index);
+  const turned = last !== view.kind;
+  last = view.kind;
+  if (!(showPicked() && turned)) body.scrollTop = view.end ? body.scrollHeight : 0;
+  if (field.value) find(false);
 }
 
-function tell(text) {
-  said.textContent = text;
+function drawBadges() {
+  const open = new Set([...badges.querySelectorAll("details[open]")].map((each) => each.dataset.badge));
+  badges.replaceChildren(...view.badges.map(([kind, name, why]) => {
+    const badge = document.createElement("details");
+    badge.dataset.kind = kind;
+    badge.dataset.badge = name;
+    badge.open = open.has(name);
+    badge.append(create("summary", say(name), { title: say(why) }), create("p", say(why)));
+    return badge;
+  }));
+}
+
+function tell(words) {
+  said.textContent = say(words);
   setTimeout(() => { said.textContent = ""; }, 2000);
 }
 
-async function copy(text) {
+async function copy(content) {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(content);
   } catch {
     // Without a secure context there is no clipboard; a textarea keeps every character too.
-    const area = Object.assign(document.createElement("textarea"), { value: text });
+    const area = create("textarea", "", { value: content });
     document.body.append(area);
     area.select();
     document.execCommand("copy");
@@ -96,10 +128,9 @@ async function copy(text) {
   tell("Copied");
 }
 
-function download(text, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
-  link.download = name;
+function download(content, name) {
+  const link = create("a", "", { download: name });
+  link.href = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -107,8 +138,8 @@ function download(text, name) {
 element.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-do]");
   if (!button) return;
-  if (button.dataset.do === "copy") copy(view.text);
-  if (button.dataset.do === "download") download(view.text, view.file);
+  if (button.dataset.do === "copy") copy(text());
+  if (button.dataset.do === "download") download(text(), view.file);
   if (button.dataset.do === "wrap" || button.dataset.do === "space") {
     const on = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", on);
@@ -119,32 +150,242 @@ element.addEventListener("click", (event) => {
   }
 });
 
-// Lights the character that a cell of the board is in the last state, without touching the text.
-document.addEventListener("pp-cell", ({ detail }) => {
-  if (!("highlights" in CSS)) return;
-  CSS.highlights.delete("pp-cell");
-  for (const node of body.querySelectorAll(".pp-lit")) node.classList.remove("pp-lit");
-  const states = [...body.querySelectorAll("[data-origin=state]:not([data-mark=gone])")];
-  const last = states.at(-1)?.dataset.turn;
-  if (!detail || last === undefined) return;
-  const nodes = states.filter((node) => node.dataset.turn === last);
-  const width = nodes.map((node) => node.textContent).join("").indexOf("\n") + 1;
-  let left = detail[0] * width + detail[1];
+// -- places: ranges over the text nodes, lit by the browser without touching the text
+
+const canLight = "highlights" in CSS;
+const whole = element.closest("#pp-prompt") !== null; // the page's own prompt, not one beside it
+
+function light(name, ranges) {
+  if (!canLight) return;
+  if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges));
+  else CSS.highlights.delete(name);
+}
+
+// `count` characters from `from` on, within the nodes one after another.
+function range(nodes, from, length = 1) {
+  const found = new Range();
+  let left = from;
+  let open = false;
   for (const node of nodes) {
     const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-    for (let text = walker.nextNode(); text; text = walker.nextNode()) {
-      if (left < text.length) {
-        const range = new Range();
-        range.setStart(text, left);
-        range.setEnd(text, left + 1);
-        CSS.highlights.set("pp-cell", new Highlight(range));
-        if (view.kind === "tokens") node.classList.add("pp-lit");
-        return;
+    for (let piece = walker.nextNode(); piece; piece = walker.nextNode()) {
+      if (!open && left < piece.length) {
+        found.setStart(piece, left);
+        open = true;
+        left += length;
       }
-      left -= text.length;
+      if (open && left <= piece.length) {
+        found.setEnd(piece, left);
+        return found;
+      }
+      left -= piece.length;
     }
   }
+  return null;
+}
+
+const parts = () => [...body.querySelectorAll("span[data-origin]")];
+const kept = () => parts().filter((node) => node.dataset.mark !== "gone");
+const group = (node) => `${node.dataset.origin} ${node.dataset.turn ?? ""}`;
+
+// The character under the pointer: {node, at (in the node)}.
+function under(event) {
+  const node = event.target.closest?.("span[data-origin]");
+  if (!node || !body.contains(node)) return null;
+  const caret = document.caretPositionFromPoint?.(event.clientX, event.clientY) ??
+    (([r]) => r && { offsetNode: r.startContainer, offset: r.startOffset })([document.caretRangeFromPoint?.(event.clientX, event.clientY)]);
+  if (!caret || !node.contains(caret.offsetNode) || caret.offsetNode.nodeType !== Node.TEXT_NODE) return { node, at: 0 };
+  const before = new Range();
+  before.setStart(node, 0);
+  before.setEnd(caret.offsetNode, caret.offset);
+  let at = String(before).length;
+  // The caret stands between two characters; the pointer is over the one whose box holds it.
+  const box = at > 0 && range([node], at - 1)?.getBoundingClientRect();
+  if (box && event.clientX < box.right && event.clientY < box.bottom && event.clientY >= box.top) at -= 1;
+  return { node, at: Math.min(at, Math.max(0, node.textContent.length - 1)) };
+}
+
+// All parts of the message that a part stands in: a template writes something between any two.
+function message(node) {
+  if (node.dataset.origin in FAMILY) return [node];
+  const section = node.closest("section");
+  if (section) return [...section.querySelectorAll("span[data-origin]")];
+  const all = kept();
+  let first = all.indexOf(node);
+  let end = first;
+  while (first > 0 && !(all[first - 1].dataset.origin in FAMILY)) first--;
+  while (end < all.length && !(all[end].dataset.origin in FAMILY)) end++;
+  return all.slice(first, end);
+}
+
+// The tokens of the prompt that is shown, asked for at the first look: {serial, ids, ends}.
+let tokens = null;
+let wanted = -1;
+document.addEventListener("pp-tokens", ({ detail }) => { if (whole) tokens = detail; });
+
+function tokensAt(at) {
+  if (tokens?.serial !== view.serial) {
+    if (whole && wanted !== view.serial) trigger("inspect", {});
+    wanted = view.serial;
+    return null;
+  }
+  let low = 0;
+  let high = tokens.ends.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (tokens.ends[middle] <= at) low = middle + 1;
+    else high = middle;
+  }
+  let first = low;
+  while (low < tokens.ends.length && tokens.starts[low] <= at) low++;
+  return low > first ? { first, ids: tokens.ids.slice(first, low), start: tokens.starts[first], end: tokens.ends[low - 1] } : null;
+}
+
+function inspect(event) {
+  const found = under(event);
+  if (!found) return;
+  const { node, at } = found;
+  const { start, part } = details.get(node);
+  const words = [say(LABELS[part[1]])];
+  if (part[2]) words.push(say(`turn ${part[2]}`));
+  let token = null;
+  if (start !== null && view.kind !== "messages") {
+    words.push(say(`character ${(start + at + 1).toLocaleString("en")}`));
+    token = part.length > 4
+      ? { first: part[4], ids: part.slice(5), start, end: start + part[0].length }
+      : view.kind === "training" || view.kind === "diff" ? null : tokensAt(start + at);
+  }
+  const mates = message(node);
+  if (mates.length && !(node.dataset.origin in FAMILY)) light("pp-message", mates.map((mate) => {
+    const whole = new Range();
+    whole.selectNodeContents(mate);
+    return whole;
+  }));
+  else light("pp-message", []);
+  if (token) {
+    const many = token.ids.length > 1;
+    words.push(say(many ? `tokens ${token.first} to ${token.first + token.ids.length - 1}` : `token ${token.first}`), `id ${token.ids.join(", ")}`);
+    const lit = range(kept(), token.start, token.end - token.start);
+    light("pp-token", lit ? [lit] : []);
+  } else {
+    const lit = range([node], at);
+    light("pp-token", lit ? [lit] : []);
+  }
+  words.push(JSON.stringify(node.textContent.length > 40 ? [...node.textContent.slice(at)][0] ?? "" : node.textContent));
+  inspector.textContent = words.join(" · ");
+  if (whole) document.dispatchEvent(new CustomEvent("pp-char", { detail: cellOf(node, at) }));
+}
+
+let moved = null;
+body.addEventListener("pointermove", (event) => {
+  // One look a frame, at the newest place.
+  if (!moved) requestAnimationFrame(() => { inspect(moved); moved = null; });
+  moved = event;
+});
+body.addEventListener("pointerleave", () => {
+  light("pp-message", []);
+  light("pp-token", []);
+  document.dispatchEvent(new CustomEvent("pp-char", { detail: null }));
+});
+
+// -- the place that a click keeps, in every view: the nth character of its origin and turn
+
+let picked = null;
+
+body.addEventListener("click", (event) => {
+  const found = under(event);
+  if (!found || String(getSelection())) return;
+  const before = kept().filter((node) => group(node) === group(found.node));
+  let nth = found.at;
+  for (const node of before) {
+    if (node === found.node) break;
+    nth += node.textContent.length;
+  }
+  picked = { group: group(found.node), nth };
+  showPicked(false);
+});
+
+function showPicked(scroll = true) {
+  if (!picked || !whole) return false;
+  const place = range(kept().filter((node) => group(node) === picked.group), picked.nth);
+  light("pp-picked", place ? [place] : []);
+  if (!place) return false;
+  if (scroll) {
+    const box = place.getBoundingClientRect();
+    const frame = body.getBoundingClientRect();
+    if (box.top < frame.top || box.bottom > frame.bottom) body.scrollTop += box.top - frame.top - frame.height / 2;
+  }
+  return true;
+}
+
+// -- find
+
+let matches = [];
+let current = -1;
+
+function find(jump) {
+  const query = field.value.toLowerCase();
+  matches = [];
+  if (query) {
+    const nodes = parts();
+    const exact = nodes.map((node) => node.textContent).join("");
+    const lower = exact.toLowerCase();
+    const all = lower.length === exact.length ? lower : exact; // some letters grow in lower case
+    for (let at = all.indexOf(query); at >= 0 && matches.length < 999; at = all.indexOf(query, at + query.length)) {
+      const found = range(nodes, at, query.length);
+      if (found) matches.push(found);
+    }
+  }
+  if (jump) current = matches.length ? 0 : -1;
+  light("pp-found", matches);
+  showMatch(jump);
+}
+
+function showMatch(jump) {
+  if (current >= matches.length) current = matches.length - 1;
+  count.textContent = field.value ? `${current + 1}/${matches.length}` : "";
+  light("pp-found-now", current >= 0 ? [matches[current]] : []);
+  if (!jump || current < 0) return;
+  const box = matches[current].getBoundingClientRect();
+  const frame = body.getBoundingClientRect();
+  body.scrollTop += box.top - frame.top - frame.height / 3;
+}
+
+field.addEventListener("input", () => find(true));
+field.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") { field.value = ""; find(true); }
+  if (event.key !== "Enter" || !matches.length) return;
+  event.preventDefault();
+  current = (current + (event.shiftKey ? matches.length - 1 : 1)) % matches.length;
+  showMatch(true);
+});
+
+// -- the board's cells and the last state's characters, each lighting the other
+
+function lastState() {
+  const states = kept().filter((node) => node.dataset.origin === "state");
+  const newest = states.at(-1)?.dataset.turn;
+  return newest === undefined ? [] : states.filter((node) => node.dataset.turn === newest);
+}
+
+function cellOf(node, at) {
+  const nodes = lastState();
+  if (!nodes.includes(node)) return null;
+  const before = nodes.slice(0, nodes.indexOf(node)).map((each) => each.textContent).join("") + node.textContent.slice(0, at);
+  return [before.split("\n").length - 1, before.length - before.lastIndexOf("\n") - 1];
+}
+
+document.addEventListener("pp-cell", ({ detail }) => {
+  if (!whole) return;
+  light("pp-cell", []);
+  for (const node of body.querySelectorAll(".pp-lit")) node.classList.remove("pp-lit");
+  const nodes = detail ? lastState() : [];
+  const width = nodes.map((node) => node.textContent).join("").indexOf("\n") + 1;
+  const place = nodes.length ? range(nodes, detail[0] * width + detail[1]) : null;
+  if (!place) return;
+  light("pp-cell", [place]);
+  if (view.kind === "tokens") place.startContainer.parentElement.closest("[data-origin]")?.classList.add("pp-lit");
 });
 
 onValue(draw);
-draw();
+onLanguage(draw);

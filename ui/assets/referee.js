@@ -4,8 +4,8 @@ const word = element.querySelector(".pp-word");
 
 function draw() {
   element.dataset.verdict = view.kind;
-  number.textContent = view.left;
-  word.textContent = view.word;
+  number.textContent = say(view.left);
+  word.textContent = say(view.word);
   for (const button of element.querySelectorAll("button[data-ask]")) {
     button.hidden = !view.can.includes(button.dataset.ask);
   }
@@ -17,4 +17,4 @@ element.addEventListener("click", (event) => {
 });
 
 onValue(draw);
-draw();
+onLanguage(draw);

@@ -2,11 +2,70 @@
 // deep value property by property, at each event, and that takes longer than to draw it.
 let view = JSON.parse(props.value);
 
+// What the page says, in the language that Gradio has chosen: its i18n tables are keyed by the
+// English text, where {} stands for a number or a name. What a table lacks is said in English.
+window.ppSay ??= (() => {
+  const tables = window.gradio_config?.i18n_translations ?? {};
+  const memory = new Map();
+  const patterns = {};
+  function fitting(table, text) {
+    patterns[table] ??= Object.entries(tables[table]).filter(([key]) => key.includes("{}")).map(([key, value]) => [
+      new RegExp(`^${key.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "([^]*?)")}$`), value,
+    ]);
+    for (const [pattern, value] of patterns[table]) {
+      const found = pattern.exec(text);
+      if (!found) continue;
+      let next = 1;
+      return value.replace(/\{(\d*)\}/g, (_, at) => say(found[at ? Number(at) + 1 : next++]));
+    }
+    return text;
+  }
+  function say(text) {
+    const table = document.documentElement.lang;
+    if (!text || table === "en" || !tables[table]) return text;
+    const key = `${table} ${text}`;
+    if (memory.size > 5000) memory.clear();
+    if (!memory.has(key)) memory.set(key, tables[table][text] ?? fitting(table, text));
+    return memory.get(key);
+  }
+  return say;
+})();
+const say = window.ppSay;
+
+// The words of the skeleton, as they were written.
+const fixed = [];
+{
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.data.trim()) fixed.push([node, "data", node.data]);
+  }
+  for (const name of ["title", "aria-label", "placeholder"]) {
+    for (const node of element.querySelectorAll(`[${name}]`)) fixed.push([node, name, node.getAttribute(name)]);
+  }
+}
+
+function translate() {
+  for (const [node, name, text] of fixed) {
+    if (name === "data") node.data = say(text);
+    else node.setAttribute(name, say(text));
+  }
+}
+
 function onValue(draw) {
   watch("value", () => {
     view = JSON.parse(props.value);
     draw();
   });
+}
+
+function onLanguage(draw) {
+  const change = () => { translate(); draw(); };
+  new MutationObserver(change).observe(document.documentElement, { attributes: true, attributeFilter: ["lang"] });
+  change();
+}
+
+function create(tag, text = "", properties = {}) {
+  return Object.assign(document.createElement(tag), text === "" ? {} : { textContent: text }, properties);
 }
 
 // A small board from rows of tile letters; its drawings are the big board's own.
@@ -25,3 +84,4 @@ function tiled(rows) {
   }));
   return svg;
 }
+

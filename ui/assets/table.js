@@ -8,7 +8,7 @@ function draw() {
     for (const [index, text] of cells.entries()) {
       const cell = document.createElement(index ? "td" : "th");
       if (!index) cell.scope = "row";
-      cell.textContent = text;
+      cell.textContent = say(text);
       line.append(cell);
     }
     return line;
@@ -16,4 +16,4 @@ function draw() {
 }
 
 onValue(draw);
-draw();
+onLanguage(draw);

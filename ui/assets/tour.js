@@ -28,10 +28,10 @@ function show(step) {
   if (card.hidden) { at = -1; element.querySelector("[data-tour=start]").focus(); return; }
   const [selector, title, text] = STEPS[at];
   const place = document.querySelector(selector);
-  card.querySelector("h3").textContent = `${title} (${at + 1} of ${STEPS.length})`;
-  card.querySelector("p").textContent = text;
+  card.querySelector("h3").textContent = say(`${say(title)} (${at + 1} of ${STEPS.length})`);
+  card.querySelector("p").textContent = say(text);
   card.querySelector("[data-tour=back]").hidden = at === 0;
-  card.querySelector("[data-tour=next]").textContent = at === STEPS.length - 1 ? "Done" : "Next";
+  card.querySelector("[data-tour=next]").textContent = say(at === STEPS.length - 1 ? "Done" : "Next");
   place?.classList.add("pp-toured");
   place?.scrollIntoView({ block: "center" });
   card.focus({ preventScroll: true });
@@ -52,3 +52,4 @@ card.addEventListener("keydown", (event) => {
   event.stopPropagation();
 });
 hint.hidden = remembered() !== null;
+onLanguage(() => { if (at >= 0) show(at); });
