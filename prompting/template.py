@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import ge
 from typing import Any, Protocol
 
 from jinja2 import TemplateError, TemplateSyntaxError
@@ -274,7 +275,10 @@ def _control(
 def _without_gaps(offsets: tuple[tuple[int, int], ...], end: int) -> tuple[tuple[int, int], ...]:
     """A character that no token owns (an accent that the tokenizer joined to its letter) goes to
     the token before it, so that the tokens together show the whole text."""
-    nexts = [*(start for start, _ in offsets[1:]), end][: len(offsets)]
-    if all(own[1] >= after for own, after in zip(offsets, nexts, strict=True)):
+    if not offsets:
         return offsets
-    return tuple((own[0], max(own[1], n)) for own, n in zip(offsets, nexts, strict=True))
+    starts, ends = zip(*offsets, strict=True)
+    nexts = (*starts[1:], end)
+    if all(map(ge, ends, nexts)):
+        return offsets
+    return tuple(zip(starts, map(max, ends, nexts), strict=True))

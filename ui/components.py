@@ -13,6 +13,7 @@ from typing import Any
 import gradio as gr
 
 from ui.prompt_views import ORIGINS
+from ui.words import say
 
 _ASSETS = Path(__file__).parent / "assets"
 
@@ -42,10 +43,24 @@ def bound(name: str, value: Any, elem_id: str = "", **replacements: str) -> gr.H
     )
 
 
-def prompt(value: Any, elem_id: str = "") -> gr.HTML:
-    """The exact prompt, with the legend of its colours."""
+def heading(text: str) -> gr.HTML:
+    """A heading in the visitor's language."""
+    return gr.HTML(
+        packed(""),
+        html_template=f"<h2>{text}</h2>",
+        js_on_load=asset("shared.js") + "onLanguage(() => {});",
+    )
+
+
+def prose(text: str) -> gr.Markdown:
+    """A paragraph in the visitor's language."""
+    return gr.Markdown(say(text), elem_classes="pp-prose")
+
+
+def prompt(value: Any, elem_id: str = "", name: str = "The prompt") -> gr.HTML:
+    """The exact prompt, with the legend of its colours; `name` tells it to a screen reader."""
     keys = (f'<span data-origin="{key}">{label}</span>' for key, label in ORIGINS.items())
-    return bound("prompt", value, elem_id, LEGEND="".join(keys))
+    return bound("prompt", value, elem_id, LEGEND="".join(keys), NAME=name)
 
 
 def silent(name: str, value: Any) -> gr.HTML:

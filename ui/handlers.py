@@ -142,19 +142,25 @@ class Handlers:
         played = fresh.with_episode(episode, self.tokenizer).told()
         return played, scenario, scenario_yaml(scenario, self.config)
 
-    def other(self, session: Session, prompt: str, model: str) -> Session:
-        """The same history under another prompt config and model."""
+    def other(self, session: Session, prompt: str, model: str, template: str = "") -> Session:
+        """The same history under another prompt config, model and chat template.
+
+        Args:
+            template: the name of one of ours, or "" for the model's own (or the one in use, where
+                the model is the same).
+        """
         config = parse_prompt_config(self.config.prompts[prompt], prompt)
         episode = session.episode.with_config(config)
-        template = session.template if model == session.model else None
-        other = replace(session, episode=episode, model=model, template=template, look=None)
+        own = session.template if model == session.model else None
+        jinja = self.config.templates[template] if template else own
+        other = replace(session, episode=episode, model=model, template=jinja, look=None)
         return other.rendered(self.tokenizer)
 
     def compare(
-        self, session: Session, prompt: str, model: str, odds: Sequence[Any] = ()
+        self, session: Session, prompt: str, model: str, template: str, odds: Sequence[Any] = ()
     ) -> tuple[Session, list[list[str]]]:
         """The other session, and the rows of facts about both."""
-        other = self.other(session, prompt, model)
+        other = self.other(session, prompt, model, template)
         episodes = (session.episode, other.episode)
         return other, comparison(session.prompt, other.prompt, episodes, odds)
 

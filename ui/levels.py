@@ -61,9 +61,9 @@ def _word(episode: Episode, last: Verdict | None, status: str) -> tuple[str, str
     return "fine", ""
 
 
-def replay(board: Board) -> list[list[str]]:
+def replay(board: Board) -> list[Sequence[str]]:
     """The pictures of a shortest solution from `board` on, the first one being `board`."""
-    frames = [tiles(board)]
+    frames: list[Sequence[str]] = [tiles(board)]
     for letter in referee.judge(board).lurd:
         board = step(board, "udlr".index(letter.lower()) + 1).board
         frames.append(tiles(board))

@@ -181,6 +181,21 @@ def _diff(prompt: Prompt, other: Prompt | None, notes: list[list[str]]) -> dict[
     }
 
 
+def side_by_side(session: Session, other: Session) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The next prompts of two sessions, each with what "only" it has marked."""
+    views = tuple(prompt_view(one, "text", one.prompt) for one in (session, other))
+    if session.prompt is None or other.prompt is None:
+        return views[0], views[1]
+    parts = [
+        [text, _ORIGIN[origin], *rest]
+        for text, origin, *rest in diff_parts(session.prompt, other.prompt)
+    ]
+    for view, here in zip(views, ("gone", "added"), strict=True):
+        own = ([*part[:3], "only" if part[3] else ""] for part in parts if part[3] in ("", here))
+        view |= {"kind": "beside", "blocks": _chunks(own), "end": False}
+    return views[0], views[1]
+
+
 def _before(session: Session) -> Prompt | None:
     turns = session.past.turns
     return turns[-1].prompt if turns else None

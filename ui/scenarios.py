@@ -10,7 +10,7 @@ from typing import Any
 
 from configs import PlaygroundConfig, PromptConfig, ScenarioConfig, parse_prompt_config
 from envs.sokoban import tiles
-from play import Episode
+from play import Episode, referee
 from prompting import Prompt, parse_response
 
 
@@ -55,7 +55,11 @@ def gallery_view(config: PlaygroundConfig) -> dict[str, Any]:
 def comparison(
     a: Prompt | None, b: Prompt | None, episodes: Sequence[Episode], odds: Sequence[Any] = ()
 ) -> list[list[str]]:
-    """Rows of [what, under A, under B]: lengths, the parser's verdict, the model's odds."""
+    """Rows of [what, under A, under B]: lengths, the verdict, the optimal action, the odds.
+
+    Args:
+        odds: for each of the two the action probabilities by name, or nothing.
+    """
     pair = (a, b)
     rows = [
         ["Tokens", *(f"{len(p.token_ids):,}" if p else "—" for p in pair)],
@@ -63,10 +67,27 @@ def comparison(
         ["Thinking", *("on" if e.config.enable_think else "off" for e in episodes)],
         ["Last response reads as", *(_reading(e) for e in episodes)],
     ]
+    best = [_best(episode) for episode in episodes]
+    if any(best):
+        rows.append(["Optimal action", *(name or "—" for name in best)])
     names = list(dict.fromkeys(name for each in odds for name in each))
     for name in names:
-        rows.append([f"P({name})", *(f"{100 * each.get(name, 0):.1f} %" for each in odds)])
+        star = " ★" if name in best else ""
+        rows.append([f"P({name}){star}", *(_share(each, name) for each in odds)])
     return rows
+
+
+def _share(odds: dict[str, float], name: str) -> str:
+    if name not in odds:
+        return "—"
+    likeliest = max(odds, key=lambda each: odds[each])
+    return f"{100 * odds[name]:.1f} %{' ← likeliest' if name == likeliest else ''}"
+
+
+def _best(episode: Episode) -> str:
+    """The first action of a shortest solution, by its name in the prompt; "" if none is known."""
+    action = None if episode.over else referee.hint(episode.board)
+    return "" if action is None else (episode.config.action_lookup or {}).get(action, "")
 
 
 def _reading(episode: Episode) -> str:

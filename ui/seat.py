@@ -113,9 +113,12 @@ class Seat:
         )
         return session.with_episode(episode, self._core.tokenizer).told()
 
-    def odds(self, session: Session, prompt: str, model: str) -> list[dict[str, float]]:
+    def odds(
+        self, session: Session, prompt: str, model: str, template: str
+    ) -> list[dict[str, float]]:
         """How likely each model finds each action under its prompt; asks both."""
-        return [self._scored(one) for one in (session, self._core.other(session, prompt, model))]
+        other = self._core.other(session, prompt, model, template)
+        return [self._scored(one) for one in (session, other)]
 
     def _scored(self, session: Session) -> dict[str, float]:
         if session.prompt is None or session.episode.over:

@@ -109,7 +109,7 @@ class Shelf:
         actions = [turn.action for turn in session.episode.turns if turn.action]
         return write_lurd(session.episode.level.board, actions)
 
-    def help(self, session: Session, data: Any) -> tuple[Session, str, list[list[str]]]:
+    def help(self, session: Session, data: Any) -> tuple[Session, str, list[Sequence[str]]]:
         """What the referee was asked for: a rescue, a hint's action, or a solution's pictures."""
         what = data.get("what") if isinstance(data, dict) else None
         board = session.past.board

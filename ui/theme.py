@@ -11,6 +11,7 @@ import gradio as gr
 
 from envs.sokoban.drawing import DARK
 from ui.components import asset
+from ui.words import words
 
 _SANS = [
     "ui-sans-serif",
@@ -33,9 +34,14 @@ def launch_options() -> dict[str, Any]:
         font_mono=_MONO,
         radius_size="md",
         spacing_size="sm",
+    ).set(  # white on the theme's own 500 would be a little too pale to read
+        button_primary_background_fill="*primary_600",
+        button_primary_background_fill_dark="*primary_600",
+        button_primary_background_fill_hover="*primary_700",
     )
     return {
         "theme": theme,
+        "i18n": words(),
         "css": asset("style.css") + _tiles(),
         "run_history": False,  # it would keep every prompt of a visitor in the browser
         "share": False,

@@ -6,6 +6,7 @@ through `textContent`. The prompt's views are `prompt_views`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agents import Reply
@@ -17,7 +18,7 @@ from ui.session import Session
 # -- the board
 
 
-def board_view(session: Session, replay: list[list[str]] | None = None) -> dict[str, Any]:
+def board_view(session: Session, replay: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
     """The picture, the facts under it, what may be done; and pictures to play once, if any."""
     episode, past = session.episode, session.past
     board = past.board
@@ -47,7 +48,7 @@ def board_view(session: Session, replay: list[list[str]] | None = None) -> dict[
         ],
         "odds": _odds(session),
         "step": len(episode.turns),
-        "replay": replay or [],
+        "replay": list(replay),
         "serial": session.serial,
     }
 

@@ -6,6 +6,7 @@ Handlers make sessions; here each event takes its inputs, calls one, and shows t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -15,8 +16,9 @@ from configs import GenerationConfig, dump_prompt_config
 from envs.sokoban import Level
 from ui import levels, views
 from ui.components import packed
+from ui.diff import first_break
 from ui.handlers import Handlers
-from ui.prompt_views import prompt_view, tokens_view
+from ui.prompt_views import prompt_view, side_by_side, tokens_view
 from ui.seat import Answer
 from ui.session import Session
 
@@ -30,9 +32,14 @@ _TYPING: dict[str, Any] = {**_QUIET, "queue": False, "trigger_mode": "always_las
 # Models keep a line of their own, which is fair and tells each visitor the place in it.
 _MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 32}
 # The solver takes its time beside the moves, for two visitors at once.
-_JUDGE: dict[str, Any] = {**_QUIET, "concurrency_id": "referee", "concurrency_limit": 2}
+_JUDGE: dict[str, Any] = {
+    **_QUIET,
+    "concurrency_id": "referee",
+    "concurrency_limit": 2,
+    "trigger_mode": "always_last",  # a move made meanwhile is judged as well
+}
 
-COMPARE = "Compare"  # the tab's name
+COMPARE = 5  # the tab, counted from 0
 SHELF_SECONDS = 4.0  # for the lengths of an uploaded collection
 
 
@@ -105,17 +112,34 @@ class _Wiring:
         return self._judged(event(run, self.seen, self.shown, **_PLAY))
 
     def _judged(self, event: Any) -> Any:
-        """Ask the referee after an event: a move is on the screen before the solver begins."""
+        """Ask the referee after an event: a move is on the screen before the solver begins.
+
+        The comparison is made anew then too, if its tab is open; else it costs nothing.
+        """
         page = self.page
 
-        def judge(session: Session) -> Any:
+        def judge(session: Session, tab: int, *other: str) -> Any:
             return (
                 packed(levels.referee_view(session.past)),
                 packed(views.history_view(session)),
                 self.shelved.get(session.episode.level),
+                *(self._compared(session, *other) if tab == COMPARE else (gr.skip(),) * 3),
             )
 
-        return event.then(judge, page.session, [page.referee, page.history, page.level], **_JUDGE)
+        asked = [page.session, page.tab, *page.others]
+        shown = [page.referee, page.history, page.level, *page.compared]
+        return event.then(judge, asked, shown, **_JUDGE)
+
+    def _compared(
+        self, session: Session, prompt: str, model: str, template: str, odds: Sequence[Any] = ()
+    ) -> tuple[str, str, str]:
+        """The table and the two prompts of the Compare tab."""
+        other, rows = self.do.compare(session, prompt, model, template, odds)
+        ours, its = side_by_side(replace(session, look=None), other)
+        pair = session.prompt, other.prompt
+        note = first_break(pair[0], pair[1]) if pair[0] and pair[1] else ""
+        table = {"rows": rows, "note": note, "serial": session.serial}
+        return packed(table), packed(ours), packed(its)
 
     # -- playing
 
@@ -299,17 +323,15 @@ class _Wiring:
             session, text = do.choose_template(session, name)
             return (*self._show(session, view, against), text)
 
-        page.config_text.input(
-            edit, [*self.seen, page.config_text], [*self.shown, page.config_problem], **_TYPING
+        texts = [*self.shown, page.config_text, page.config_problem]
+        edited = [*self.shown, page.config_problem]
+        self._judged(
+            page.config_text.input(edit, [*self.seen, page.config_text], edited, **_TYPING)
         )
-        page.prompt_name.input(
-            choose,
-            [*self.seen, page.prompt_name],
-            [*self.shown, page.config_text, page.config_problem],
-            **_PLAY,
-        )
-        page.template_name.input(
-            template, [*self.seen, page.template_name], [*self.shown, page.template], **_PLAY
+        self._judged(page.prompt_name.input(choose, [*self.seen, page.prompt_name], texts, **_PLAY))
+        chosen = [*self.shown, page.template]
+        self._judged(
+            page.template_name.input(template, [*self.seen, page.template_name], chosen, **_PLAY)
         )
         self._on(page.template.input, do.use_template, [page.template], **_TYPING)
 
@@ -351,31 +373,19 @@ class _Wiring:
 
     def _compare(self) -> None:
         page, do = self.page, self.do
-        inputs = [page.session, page.other_prompt, page.other_model]
-        shown = [page.table, page.compared]
+        inputs = [page.session, *page.others]
 
-        def compare(
-            session: Session, prompt: str, model: str, odds: Sequence[Any] = ()
-        ) -> tuple[Any, Any]:
-            other, rows = do.compare(session, prompt, model, odds)
-            view = prompt_view(other, "diff", other.prompt, session.prompt)
-            return packed({"rows": rows, "serial": session.serial}), packed(view)
-
-        def score(session: Session, prompt: str, model: str) -> Any:
-            return compare(session, prompt, model, do.seat.odds(session, prompt, model))
-
-        def if_open(tab: str, session: Session, prompt: str, model: str) -> tuple[Any, Any]:
-            # Nobody reads it while another tab is open, so it costs nothing then.
-            return compare(session, prompt, model) if tab == COMPARE else (gr.skip(), gr.skip())
+        def score(session: Session, prompt: str, model: str, template: str) -> Any:
+            other = prompt, model, template
+            return self._compared(session, *other, do.seat.odds(session, *other))
 
         def opened(event: gr.SelectData) -> Any:
-            return event.value
+            return event.index
 
-        page.tabs.select(opened, None, page.tab, **_PLAY)
-        changes = (page.other_prompt, page.other_model, page.session, page.tab)
-        for changed in changes:
-            changed.change(if_open, [page.tab, *inputs], shown, **_TYPING)
-        page.score.click(score, inputs, shown, **_MODEL)
+        self._judged(page.tabs.select(opened, None, page.tab, **_PLAY))
+        for other in page.others:
+            other.change(self._compared, inputs, page.compared, **_TYPING)
+        page.score.click(score, inputs, page.compared, **_MODEL)
 
     # -- files
 

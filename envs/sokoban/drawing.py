@@ -88,13 +88,15 @@ def _svg_row(row: int, names: str) -> str:
     return f'<g transform="translate(0 {UNIT * row})">{cells}</g>'
 
 
-def tiles(board: Board) -> list[str]:
+@lru_cache(maxsize=4096)
+def tiles(board: Board) -> tuple[str, ...]:
     """One string a row of the picture, one letter a cell: the `id`s of the SVG's tiles.
 
     A page that has one SVG of ours draws any other board by `<use href="#sok-{letter}"/>`.
     """
     names, columns = _seen(board), board.columns
-    return ["".join(names[row * columns : (row + 1) * columns]) for row in range(board.rows)]
+    rows = (names[row * columns : (row + 1) * columns] for row in range(board.rows))
+    return tuple("".join(row) for row in rows)
 
 
 def _seen(board: Board) -> list[str]:

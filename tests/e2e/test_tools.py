@@ -92,10 +92,14 @@ def test_compare_shows_the_other_prompt(page: Page):
     page.keyboard.press("ArrowRight")
     turn(page, 2)
     open_tab(page, "Compare")
-    added = page.locator("#pp-compared [data-mark=added]")
+    added = page.locator("#pp-compared [data-mark=only]")
     expect(added.first).to_be_visible()
     assert "WA.BW" in "".join(added.all_inner_texts())
+    assert "#__O#" in "".join(page.locator("#pp-ours [data-mark=only]").all_inner_texts())
     expect(page.locator("#pp-table")).to_contain_text("Last response reads as")
+    expect(page.locator("#pp-table tr", has_text="Optimal action")).to_contain_text("Down")
+    before = page.locator("#pp-ours .pp-body").evaluate("body => body.textContent")
+    assert before == shown(page)
 
 
 def test_a_link_reopens_everything(page: Page, browser, url: str):

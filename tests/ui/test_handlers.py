@@ -9,7 +9,7 @@ from configs import GenerationConfig
 from play import referee, save_episode
 from ui import views
 from ui.handlers import Handlers
-from ui.prompt_views import prompt_view
+from ui.prompt_views import prompt_view, tokens_view
 from ui.seat import Answer
 
 GREEDY = GenerationConfig(temperature=0, max_new_tokens=20)
@@ -67,13 +67,19 @@ def test_looking_back_shows_what_was_sent(handlers, session):
     played = handlers.act(session, acts(0, "4", "2"))
     back = handlers.look(played, {"turn": 1})
     shown = prompt_view(back, "text", back.seen("text", handlers.tokenizer))
-    assert shown["text"] == session.prompt.text
+    assert joined(shown) == session.prompt.text
     assert views.board_view(back)["facts"][0] == ["turn", "1"]
     assert views.answer_view(back)["who"] == "Turn 1, person"
     training = back.seen("training", handlers.tokenizer)
     assert training.text.endswith("<answer>Right</answer><|im_end|>")
     assert handlers.look(back, {"turn": 1}).look is None
     assert handlers.act(back, acts(2, "1")).look is None
+
+
+def joined(shown):
+    """What the page copies where the view has no text of its own."""
+    assert "text" not in shown
+    return "".join(part[0] for block in shown["blocks"] for part in block["parts"])
 
 
 def test_every_view_joins_to_the_prompt(handlers, session):
@@ -84,10 +90,27 @@ def test_every_view_joins_to_the_prompt(handlers, session):
     assert problem == ""
     for view in ("text", "tokens", "training"):
         prompt = raw.seen(view, handlers.tokenizer)
-        blocks = prompt_view(raw, view, prompt)["blocks"]
-        assert "".join(part[0] for block in blocks for part in block["parts"]) == prompt.text
+        assert joined(prompt_view(raw, view, prompt)) == prompt.text
+    for view, text in (("diff", raw.prompt.text), ("messages", raw.prompt.text)):
+        assert prompt_view(raw, view, raw.prompt, session.prompt)["text"] == text
     shown = prompt_view(raw, "text", raw.prompt, lints=handlers.lints(raw, raw.prompt))
-    assert any("<|im_end|>" in text for kind, text in shown["notes"] if kind == "warn")
+    assert ["warn", "control token inside"] in [badge[:2] for badge in shown["badges"]]
+    assert any("<|im_end|>" in sentence for _, _, sentence in shown["badges"])
+
+
+def test_the_tokens_know_their_places(handlers, session):
+    """In UTF-16 units, as a browser counts."""
+    told = handlers.send(session, "🧱 e\u0301 √ end")
+    raw, _ = handlers.edit_config(
+        told, handlers.config.prompts["sokoban"] + "history_response: raw\n"
+    )
+    view = tokens_view(raw.prompt, raw.serial)
+    units = raw.prompt.text.encode("utf-16-le")
+    assert view["starts"][0] == 0
+    assert view["ends"][-1] == len(units) // 2
+    assert view["ids"] == list(raw.prompt.token_ids)
+    for start, end, place in zip(view["starts"], view["ends"], raw.prompt.offsets, strict=True):
+        assert units[2 * start : 2 * end].decode("utf-16-le") == raw.prompt.text[slice(*place)]
 
 
 def test_a_bad_edit_keeps_the_last_good_config(handlers, session):

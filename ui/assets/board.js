@@ -117,7 +117,7 @@ function draw() {
   film = null;
   show();
   board.setAttribute("aria-label", say(view.label));
-  title.textContent = view.title;
+  title.textContent = say(view.title);
   status.replaceChildren(
     ...view.facts.map(([name, value]) => {
       const fact = document.createElement("div");

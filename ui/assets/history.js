@@ -14,7 +14,7 @@ function row(turn) {
   const button = create("button", turn.turn, { type: "button" });
   button.setAttribute("aria-label", say(`Look back at turn ${turn.turn}`));
   head.append(button);
-  const cells = [turn.action, turn.reward, turn.total, turn.left, say(turn.pushes), say(turn.verdict), turn.by];
+  const cells = [turn.action, turn.reward, turn.total, turn.left, say(turn.pushes), say(turn.verdict), say(turn.by)];
   line.append(head, ...cells.map((text) => create("td", text)));
   return line;
 }
@@ -43,5 +43,17 @@ document.addEventListener("pp-turns", ({ detail }) => {
   draw();
 });
 
-onLanguage(draw);
+// A tab that was never opened keeps the label that it began with, so it is told the new one here.
+function labelTabs() {
+  const chinese = Object.entries(window.gradio_config?.i18n_translations?.["zh-CN"] ?? {});
+  for (const tab of document.querySelectorAll(".pp-tabs [role=tab]")) {
+    const label = [...tab.childNodes].find((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (label) label.data = say(chinese.find(([, value]) => value === label.data)?.[0] ?? label.data);
+  }
+}
+
+onLanguage(() => {
+  draw();
+  requestAnimationFrame(labelTabs);
+});
 document.dispatchEvent(new CustomEvent("pp-turns-please"));

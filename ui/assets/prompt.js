@@ -318,6 +318,15 @@ function showPicked(scroll = true) {
   return true;
 }
 
+// -- the two of a comparison scroll together
+
+const pair = { "pp-ours": "pp-compared", "pp-compared": "pp-ours" }[element.closest("[id^=pp-]")?.id];
+if (pair) body.addEventListener("scroll", () => {
+  const other = document.querySelector(`#${pair} .pp-body`);
+  if (!other || !body.matches(":hover, :focus")) return; // the one that is led does not lead
+  other.scrollTop = (body.scrollTop / (body.scrollHeight - body.clientHeight || 1)) * (other.scrollHeight - other.clientHeight);
+});
+
 // -- find
 
 let matches = [];

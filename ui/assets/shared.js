@@ -53,7 +53,9 @@ function translate() {
 
 function onValue(draw) {
   watch("value", () => {
-    view = JSON.parse(props.value);
+    const next = JSON.parse(props.value);
+    if (next.serial < view.serial) return; // the solver's word on a move that another one followed
+    view = next;
     draw();
   });
 }

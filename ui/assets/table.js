@@ -1,8 +1,10 @@
 // Facts about two prompts, side by side.
+const note = element.querySelector(".pp-table-note");
 const rows = element.querySelector("tbody");
 
 function draw() {
   element.hidden = view.rows.length === 0;
+  note.textContent = say(view.note);
   rows.replaceChildren(...view.rows.map((cells) => {
     const line = document.createElement("tr");
     for (const [index, text] of cells.entries()) {

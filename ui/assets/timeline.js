@@ -13,7 +13,7 @@ function fill(button, turn) {
   button.replaceChildren(tiled(turn.board), create("b", turn.turn), what, create("span", turn.reward, { className: "pp-chip-reward" }));
   if (marks) button.append(create("i", marks));
   button.setAttribute("aria-label", say(`Turn ${turn.turn}: ${turn.action}, reward ${turn.reward}, ${turn.verdict}`));
-  button.title = [`${turn.turn}. ${turn.action}  ${turn.reward}`, say(turn.verdict), turn.fatal ? say("after this the level is lost") : "", turn.by].filter(Boolean).join("\n");
+  button.title = [`${turn.turn}. ${turn.action}  ${turn.reward}`, say(turn.verdict), turn.fatal ? say("after this the level is lost") : "", say(turn.by)].filter(Boolean).join("\n");
 }
 
 function chip() {

@@ -52,4 +52,34 @@ card.addEventListener("keydown", (event) => {
   event.stopPropagation();
 });
 hint.hidden = remembered() !== null;
-onLanguage(() => { if (at >= 0) show(at); });
+
+// The language is Gradio's: its own module is asked to change it, and all of the page follows.
+const LANGUAGES = [...element.querySelectorAll("[data-language]")];
+const core = performance.getEntriesByType("resource").map(({ name }) => name).find((name) => /\/core-[\w-]+\.js$/.test(name));
+
+async function speak(language) {
+  try { localStorage.setItem("pp-language", language); } catch { /* a private window forgets */ }
+  if (core && language !== document.documentElement.lang) (await import(core)).changeLocale(language);
+}
+
+function preferred() {
+  try {
+    const chosen = localStorage.getItem("pp-language");
+    if (chosen) return chosen;
+  } catch { /* as if none had been chosen */ }
+  return navigator.language.startsWith("zh") ? "zh-CN" : null; // of all Chinese, we have this one
+}
+
+element.addEventListener("click", (event) => {
+  const { language, theme } = event.target.closest("button")?.dataset ?? {};
+  if (language) speak(language);
+  if (theme !== undefined) document.body.classList.toggle("dark");
+});
+
+onLanguage(() => {
+  for (const button of LANGUAGES) {
+    button.setAttribute("aria-pressed", document.documentElement.lang.slice(0, 2) === button.dataset.language.slice(0, 2));
+  }
+  if (at >= 0) show(at);
+});
+if (preferred()) speak(preferred());
