@@ -184,9 +184,3 @@ def test_auto_play_and_next_level(page: Page):
     page.locator("#pp-board .pp-board").focus()
     page.keyboard.press("n")
     expect(page.locator(".pp-level-title")).to_have_text("7x7, 2 boxes, seed 2")
-
-
-def test_a_cell_lights_its_character(page: Page):
-    page.locator("#pp-board use[data-r='2'][data-c='3']").hover()
-    lit = "() => [...(CSS.highlights.get('pp-cell') ?? [])].map(String).join()"
-    assert page.evaluate(lit) == "X"
