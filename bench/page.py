@@ -51,6 +51,12 @@ PRESS = """next => new Promise(done => {
 })"""
 
 
+_JUDGED = """turns => {
+  const rows = document.querySelectorAll('#pp-history tbody tr');
+  return rows.length === turns && rows[turns - 1].children[5].textContent !== '';
+}"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--turns", type=int, default=100, help="how long an episode is played")
@@ -63,7 +69,9 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         print(f"{'view':10} {f'turns 2 to {EDGE + 1}':>22} {f'the last {EDGE}':>22}   x p95")
         for view in VIEWS:
-            first, last = _edges(play(_opened(browser, url, view), options.turns))
+            page = _opened(browser, url, view)
+            first, last = _edges(play(page, options.turns))
+            page.context.close()
             shown = [f"{median:6.0f} ms, p95 {p95:5.0f} ms" for median, p95 in (first, last)]
             print(f"{view:10} {shown[0]:>22} {shown[1]:>22}  {last[1] / first[1]:6.2f}", flush=True)
 
@@ -74,10 +82,7 @@ def play(page: Page, turns: int) -> list[float]:
     for turn in range(2, turns + 1):
         taken.append(page.evaluate(PRESS, turn))
         # The solver's word on the move comes after it, and is not part of it.
-        page.wait_for_function(
-            "turns => document.querySelectorAll('#pp-history tbody tr').length === turns",
-            arg=turn - 1,
-        )
+        page.wait_for_function(_JUDGED, arg=turn - 1)
     return taken
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -65,7 +66,7 @@ class _Draft:
     parts: list[Piece | ImagePart] = field(default_factory=list)
 
     def text(self) -> Content:
-        return Content([part for part in self.parts if isinstance(part, Piece)])
+        return _content(tuple(part for part in self.parts if isinstance(part, Piece)))
 
     def content_parts(self) -> Iterator[dict[str, str]]:
         """Text parts as long as they can be, with the image parts where they stand."""
@@ -75,7 +76,7 @@ class _Draft:
                 run.append(part)
                 continue
             if run:
-                yield {"type": "text", "text": Content(run)}
+                yield {"type": "text", "text": _content(tuple(run))}
                 run = []
             if part is not None:
                 yield part
@@ -135,11 +136,23 @@ def fill(template: str, **values: str) -> list[tuple[str | None, str]]:
     Only the names in `values` are placeholders; every other brace stays as it is, and values are
     never read again, so a state or a response may hold braces.
     """
-    names = "|".join(map(re.escape, values))
-    pieces: list[tuple[str | None, str]] = []
-    for index, part in enumerate(re.split(rf"\{{({names})\}}", template)):
-        pieces.append((part, values[part]) if index % 2 else (None, part))
-    return [(name, text) for name, text in pieces if name or text]
+    return [
+        (name, values[name] if name else text) for name, text in _split(template, tuple(values))
+    ]
+
+
+@lru_cache(maxsize=256)
+def _split(template: str, names: tuple[str, ...]) -> tuple[tuple[str | None, str], ...]:
+    """(name, "") where a placeholder stands, (None, literal) between."""
+    parts = re.split(rf"\{{({'|'.join(map(re.escape, names))})\}}", template)
+    pieces = ((part, "") if index % 2 else (None, part) for index, part in enumerate(parts))
+    return tuple((name, text) for name, text in pieces if name or text)
+
+
+# A conversation grows by a turn at a time, and all before it is asked for again.
+@lru_cache(maxsize=4096)
+def _content(pieces: tuple[Piece, ...]) -> Content:
+    return Content(pieces)
 
 
 def _opening(config: PromptConfig) -> list[_Draft]:

@@ -275,10 +275,8 @@ def _control(
 def _without_gaps(offsets: tuple[tuple[int, int], ...], end: int) -> tuple[tuple[int, int], ...]:
     """A character that no token owns (an accent that the tokenizer joined to its letter) goes to
     the token before it, so that the tokens together show the whole text."""
-    if not offsets:
-        return offsets
-    starts, ends = zip(*offsets, strict=True)
-    nexts = (*starts[1:], end)
+    starts, ends = [start for start, _ in offsets], [stop for _, stop in offsets]
+    nexts = [*starts[1:], end][: len(offsets)]
     if all(map(ge, ends, nexts)):
         return offsets
     return tuple(zip(starts, map(max, ends, nexts), strict=True))

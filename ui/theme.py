@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from envs.sokoban.drawing import DARK
+from envs.sokoban.tiles import DARK, LIGHT
 from ui.components import asset
 from ui.words import words
 
@@ -51,6 +51,8 @@ def launch_options() -> dict[str, Any]:
 
 
 def _tiles() -> str:
-    """The board's dark palette; its light one is what the picture falls back on."""
-    colours = "; ".join(f"{name}: {colour}" for name, colour in DARK.items())
-    return f".dark {{ {colours} }}\n"
+    """The board's two palettes, for the picture and its thumbnails."""
+    return "".join(
+        f"{where} {{ {'; '.join(f'{name}: {colour}' for name, colour in palette.items())} }}\n"
+        for where, palette in ((":root", LIGHT), (".dark", DARK))
+    )

@@ -31,7 +31,7 @@ function draw() {
     line.setAttribute("aria-current", Number(line.dataset.turn) === turns.look ? "true" : "false");
   }
   empty.hidden = turns.turns.length > 0;
-  if (!turns.look) scroller.scrollTop = scroller.scrollHeight;
+  if (!turns.look) inFrame(() => { scroller.scrollTop = scroller.scrollHeight; });
 }
 
 element.addEventListener("click", (event) => {

@@ -93,7 +93,9 @@ function draw() {
   for (const [index, key] of [...legend.children].entries()) key.hidden = !origins.has(index);
   const turned = last !== view.kind;
   last = view.kind;
-  if (!(showPicked() && turned)) body.scrollTop = view.end ? body.scrollHeight : 0;
+  const stays = turned && showPicked();
+  const { end } = view;
+  if (!stays) inFrame(() => { body.scrollTop = end ? body.scrollHeight : 0; });
   if (field.value) find(false);
 }
 
@@ -146,7 +148,7 @@ element.addEventListener("click", (event) => {
     body.dataset[button.dataset.do] = on ? "yes" : "no";
     const { scrollTop } = body;
     draw();
-    body.scrollTop = scrollTop;
+    inFrame(() => { body.scrollTop = scrollTop; });
   }
 });
 

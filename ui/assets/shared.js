@@ -66,6 +66,12 @@ function onLanguage(draw) {
   change();
 }
 
+// To read or set a scroll position lays the page out at once; in the next frame it is done once for
+// all components together.
+function inFrame(scroll) {
+  requestAnimationFrame(scroll);
+}
+
 function create(tag, text = "", properties = {}) {
   return Object.assign(document.createElement(tag), text === "" ? {} : { textContent: text }, properties);
 }
