@@ -28,6 +28,16 @@ def packed(view: dict[str, Any] | str) -> str:
     return json.dumps(view, ensure_ascii=False, separators=(",", ":"))
 
 
+def packed_prompt(view: dict[str, Any]) -> str:
+    """The same for a view of a prompt, see `_blocks_apart`."""
+    return packed(_blocks_apart(view))
+
+
+def _blocks_apart(view: dict[str, Any]) -> dict[str, Any]:
+    """Each block as a string of its own, so that the page need not read those that it has."""
+    return view | {"blocks": [packed(block) for block in view["blocks"]]}
+
+
 def bound(name: str, value: Any, elem_id: str = "", **replacements: str) -> gr.HTML:
     """A component from `assets/{name}.html` and `.js`, showing `value`."""
     skeleton = asset(f"{name}.html")
@@ -60,7 +70,7 @@ def prose(text: str) -> gr.Markdown:
 def prompt(value: Any, elem_id: str = "", name: str = "The prompt") -> gr.HTML:
     """The exact prompt, with the legend of its colours; `name` tells it to a screen reader."""
     keys = (f'<span data-origin="{key}">{label}</span>' for key, label in ORIGINS.items())
-    return bound("prompt", value, elem_id, LEGEND="".join(keys), NAME=name)
+    return bound("prompt", _blocks_apart(value), elem_id, LEGEND="".join(keys), NAME=name)
 
 
 def silent(name: str, value: Any) -> gr.HTML:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Any
 
 import regex
@@ -61,13 +61,15 @@ BADGES: dict[LintKind, str] = {
 
 # How many of the latest rewards are listed.
 _SHOWN = 8
-# What a reader sees as one character: a base with its marks, an emoji with its joiners.
+# What a reader sees as one character: a base with its marks, an emoji with its joiners. Only beside
+# letters beyond ASCII, or at a Windows line end, can it be more than one code point.
 _GRAPHEME = regex.compile(r"\X")
+_PERHAPS_JOINED = regex.compile(r"\r\n|[\x00-\x7f]?[^\x00-\x7f]+[\x00-\x7f]?")
 
 _ORIGIN = {origin: index for index, origin in enumerate(ORIGINS)}
 
-# [text, index of the origin in ORIGINS, turn, mark], in the tokens' view followed by the number of
-# the first token and the ids of all that it stands for.
+# [text, index of the origin in ORIGINS, turn, mark], in the tokens' view followed by the ids of the
+# tokens that it stands for.
 Part = list[Any]
 
 
@@ -255,11 +257,11 @@ def _text_parts(prompt: Prompt) -> Iterator[Part]:
 def _token_parts(prompt: Prompt) -> Iterator[Part]:
     """One part a token; tokens that share a grapheme (√, an emoji, é) are one part with all ids."""
     if not prompt.offsets:
-        for index, token in enumerate(prompt.token_ids):
-            yield [f"{token} ", _ORIGIN["template"], 0, "", index, token]
+        for token in prompt.token_ids:
+            yield [f"{token} ", _ORIGIN["template"], 0, "", token]
         return
     control = set(prompt.control)
-    whole = {match.start() for match in _GRAPHEME.finditer(prompt.text)}
+    inside = _inside_graphemes(prompt.text)
     spans = iter(prompt.spans)
     span = next(spans, None)
     index = 0
@@ -267,7 +269,7 @@ def _token_parts(prompt: Prompt) -> Iterator[Part]:
         first, (start, end) = index, prompt.offsets[index]
         index += 1
         while index < len(prompt.offsets) and (
-            prompt.offsets[index][0] < end or prompt.offsets[index][0] not in whole
+            prompt.offsets[index][0] < end or prompt.offsets[index][0] in inside
         ):
             end = max(end, prompt.offsets[index][1])
             index += 1
@@ -278,7 +280,17 @@ def _token_parts(prompt: Prompt) -> Iterator[Part]:
         mark = (
             "control" if first in control else "newline" if "\n" in prompt.text[start:end] else ""
         )
-        yield [prompt.text[start:end], _ORIGIN[origin], turn, mark, first, *ids]
+        yield [prompt.text[start:end], _ORIGIN[origin], turn, mark, *ids]
+
+
+def _inside_graphemes(text: str) -> set[int]:
+    """The places where a cut would part what is seen as one character."""
+    return {
+        near.start() + at
+        for near in _PERHAPS_JOINED.finditer(text)
+        for match in _GRAPHEME.finditer(near[0])
+        for at in range(match.start() + 1, match.end())
+    }
 
 
 def tokens_view(prompt: Prompt | None, serial: int) -> dict[str, Any]:
@@ -297,12 +309,19 @@ def tokens_view(prompt: Prompt | None, serial: int) -> dict[str, Any]:
     }
 
 
-def _chunks(parts: Iterator[Part], size: int = 24) -> list[dict[str, Any]]:
-    """Parts in runs of a fixed size: the page keeps those that did not change."""
-    blocks = []
-    while run := list(islice(parts, size)):
-        blocks.append({"parts": run})
-    return blocks
+def _chunks(parts: Iterable[Part], size: int = 24) -> list[dict[str, Any]]:
+    """Parts in runs of `size` or a few more, each but the last one ending a line.
+
+    So the page can keep the runs that did not change, and lay out each by itself.
+    """
+    blocks: list[dict[str, Any]] = []
+    run: list[Part] = []
+    for part in parts:
+        run.append(part)
+        if len(run) >= size and part[0].endswith("\n"):
+            blocks.append({"parts": run})
+            run = []
+    return [*blocks, {"parts": run}] if run else blocks
 
 
 def _messages(session: Session) -> dict[str, Any]:

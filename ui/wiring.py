@@ -15,7 +15,7 @@ from agents import Mode
 from configs import GenerationConfig, dump_prompt_config
 from envs.sokoban import Level
 from ui import levels, views
-from ui.components import packed
+from ui.components import packed, packed_prompt
 from ui.diff import first_break
 from ui.handlers import Handlers
 from ui.prompt_views import prompt_view, side_by_side, tokens_view
@@ -91,7 +91,7 @@ class _Wiring:
         # The first session has not been opened yet: its address is still the visitor's.
         if session.serial:
             shown["address"] = self.do.address(session, view)
-        return packed(shown)
+        return packed_prompt(shown)
 
     def _on(
         self, event: Any, handler: Callable[..., Session], inputs: Sequence[Any] = (), **how: Any
@@ -139,7 +139,7 @@ class _Wiring:
         pair = session.prompt, other.prompt
         note = first_break(pair[0], pair[1]) if pair[0] and pair[1] else ""
         table = {"rows": rows, "note": note, "serial": session.serial}
-        return packed(table), packed(ours), packed(its)
+        return packed(table), packed_prompt(ours), packed_prompt(its)
 
     # -- playing
 

@@ -52,6 +52,10 @@ def test_what_is_seen_is_what_is_sent(page: Page, url: str, config, tokenizer, t
     page.locator("#pp-prompt button[data-do=copy]").click()
     expect(page.locator("#pp-prompt .pp-said")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == prompt
+    page.locator("#pp-prompt .pp-body").focus()
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#pp-prompt .pp-body'))")
+    page.keyboard.press("Control+c")
+    assert page.evaluate("navigator.clipboard.readText()") == prompt
     with page.expect_download() as download:
         page.locator("#pp-prompt button[data-do=download]").click()
     assert Path(download.value.path()).read_bytes().decode() == prompt

@@ -1,7 +1,7 @@
 // The prompt, exactly: every character goes through `textContent`, never through HTML or a template.
 //
-// A view is a list of blocks; a block is a list of parts [text, origin, turn, mark], in the tokens'
-// view followed by the first token's number and the ids. What the copy and download buttons give is
+// A view is a list of blocks, each JSON of its own; a block is a list of parts [text, origin, turn,
+// mark], in the tokens' view followed by the tokens' ids. What the copy and download buttons give is
 // the very string that the parts join to, or `view.text` where the view shows something else too.
 const body = element.querySelector(".pp-body");
 const stats = element.querySelector(".pp-stats");
@@ -17,14 +17,15 @@ const ORIGINS = [...legend.children].map((key) => key.dataset.origin);
 const LABELS = [...legend.children].map((key) => key.textContent);
 const SIGN = { " ": "pp-sp", "\t": "pp-tab", "\n": "pp-nl" };
 const FAMILY = { template: "", forced_start: "" }; // belongs to no message
-let shown = []; // the blocks in the DOM, each {key, node, end}
+let shown = []; // the blocks in the DOM, each {key, parts, node, end, tokens}
 let last = ""; // the kind of view that was drawn last
-const details = new WeakMap(); // of each part's node: {start, part}
+let drawn = ""; // the same, with whether spaces are marked
+const details = new WeakMap(); // of each part's node: {start, first (token), part}
 
-const text = () => view.text ?? view.blocks.map((each) => each.parts.map((part) => part[0]).join("")).join("");
+const text = () => view.text ?? shown.map(({ parts }) => parts.map((part) => part[0]).join("")).join("");
 
-function drawPart(part, start) {
-  const [content, origin, turn, mark, first] = part;
+function drawPart(part, start, first) {
+  const [content, origin, turn, mark] = part;
   const node = document.createElement("span");
   if (body.dataset.space === "yes") {
     // Each white space in an element of its own, so that a style can put a sign over it; the
@@ -38,26 +39,27 @@ function drawPart(part, start) {
   node.dataset.origin = ORIGINS[origin];
   if (turn) node.dataset.turn = turn;
   if (mark) node.dataset.mark = mark;
-  if (first !== undefined) node.dataset.token = first;
-  details.set(node, { start, part });
+  if (part.length > 4) node.dataset.token = first;
+  details.set(node, { start, first, part });
   return node;
 }
 
-function drawBlock({ heading, parts }, at) {
+function drawBlock(key, at, tokens) {
+  const { heading, parts } = JSON.parse(key);
   const nodes = parts.map((part) => {
-    const node = drawPart(part, part[3] === "gone" ? null : at);
+    const node = drawPart(part, part[3] === "gone" ? null : at, tokens);
     if (part[3] !== "gone") at += part[0].length;
+    tokens += part.length - 4;
     return node;
   });
-  // Inline where there is no heading, since the text may go on in the same line in the next block.
-  const node = document.createElement(heading ? "section" : "span");
+  const node = document.createElement(heading ? "section" : "div");
   if (!heading) node.append(...nodes);
   else {
     const content = create("div", "", { className: "pp-text" });
     content.append(...nodes);
     node.append(create("h4", heading), content);
   }
-  return { node, end: at };
+  return { key, parts, node, end: at, tokens };
 }
 
 function draw() {
@@ -67,17 +69,15 @@ function draw() {
   // A prompt mostly extends the last one: keep what is the same and build only the rest.
   let same = 0;
   const way = view.kind + body.dataset.space;
-  const keys = view.blocks.map((each) => way + JSON.stringify(each));
-  while (same < shown.length && same < keys.length && shown[same].key === keys[same]) same++;
+  if (way !== drawn) shown.splice(0).forEach(({ node }) => node.remove());
+  drawn = way;
+  while (same < shown.length && same < view.blocks.length && shown[same].key === view.blocks[same]) same++;
   for (const { node } of shown.splice(same)) node.remove();
-  let at = shown.at(-1)?.end ?? 0;
-  const fresh = view.blocks.slice(same).map((each, index) => {
-    const { node, end } = drawBlock(each, at);
-    at = end;
-    shown.push({ key: keys[same + index], node, end });
-    return node;
-  });
-  body.append(...fresh);
+  for (const key of view.blocks.slice(same)) {
+    const before = shown.at(-1);
+    shown.push(drawBlock(key, before?.end ?? 0, before?.tokens ?? 0));
+  }
+  body.append(...shown.slice(same).map(({ node }) => node));
   stats.replaceChildren(...view.stats.map((each) => create("span", say(each))));
   notes.replaceChildren(...view.notes.map(([kind, note]) => {
     const line = create("li", say(note));
@@ -89,7 +89,8 @@ function draw() {
     const name = say(`Picture ${index + 1}`);
     return create("img", "", { src: source, alt: name, title: name });
   }));
-  const origins = new Set(view.blocks.flatMap((each) => each.parts.map((part) => part[1])));
+  const origins = new Set();
+  for (const { parts } of shown) for (const part of parts) origins.add(part[1]);
   for (const [index, key] of [...legend.children].entries()) key.hidden = !origins.has(index);
   const turned = last !== view.kind;
   last = view.kind;
@@ -110,6 +111,14 @@ function drawBadges() {
     return badge;
   }));
 }
+
+// A selection copies as the characters that it covers; browsers would add line breaks of their own.
+body.addEventListener("copy", (event) => {
+  const selection = getSelection();
+  if (!selection.rangeCount || selection.isCollapsed) return;
+  event.clipboardData.setData("text/plain", String(selection.getRangeAt(0)));
+  event.preventDefault();
+});
 
 function tell(words) {
   said.textContent = say(words);
@@ -247,14 +256,14 @@ function inspect(event) {
   const found = under(event);
   if (!found) return;
   const { node, at } = found;
-  const { start, part } = details.get(node);
+  const { start, first, part } = details.get(node);
   const words = [say(LABELS[part[1]])];
   if (part[2]) words.push(say(`turn ${part[2]}`));
   let token = null;
   if (start !== null && view.kind !== "messages") {
     words.push(say(`character ${(start + at + 1).toLocaleString("en")}`));
     token = part.length > 4
-      ? { first: part[4], ids: part.slice(5), start, end: start + part[0].length }
+      ? { first, ids: part.slice(4), start, end: start + part[0].length }
       : view.kind === "training" || view.kind === "diff" ? null : tokensAt(start + at);
   }
   const mates = message(node);
