@@ -33,10 +33,11 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	$(BIN)/mypy
 
-bench: $(VENV)/.run
+bench: $(VENV)/.test
 	$(BIN)/python -m bench.sokoban
 	$(BIN)/python -m bench.environment
 	$(BIN)/python -m bench.model
+	$(BIN)/python -m bench.page
 
 $(VENV)/.run: requirements.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

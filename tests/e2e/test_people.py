@@ -23,7 +23,8 @@ LATIN = """() => {
     const at = node.parentElement;
     const data = ".pp-body, .pp-raw, .pp-odds, .pp-inspector, .cm-editor, code, footer, " +
       "textarea, script, style";
-    if (!at || at.closest(data) || !at.checkVisibility()) continue;
+    const seen = { opacityProperty: true, visibilityProperty: true };
+    if (!at || at.closest(data) || !at.checkVisibility(seen)) continue;
     const words = node.data.trim();
     if (/[A-Za-z]{3,}/.test(words) && !/[\\u4e00-\\u9fff]/.test(words)) left.push(words);
   }
