@@ -86,6 +86,7 @@ class Decoding:
         self._ends = _end_tokens(model, tokenizer)
         self._produced: list[int] = []
         self._logits = torch.empty(0)
+        self._foreseen: dict[tuple[int, ...], torch.Tensor] = {}  # produced tokens → logits
         self._reply = Reply(prompt_tokens=len(self._ids))
 
     def replies(self) -> Iterator[Reply]:
@@ -206,6 +207,9 @@ class Decoding:
         if allowed is not None and len(allowed) == 1:
             self._reply = replace(self._reply, forced_tokens=self._reply.forced_tokens + 1)
             return int(allowed[0])
+        foreseen = self._foreseen.get(tuple(self._produced))
+        if foreseen is not None:  # it goes along a path that was scored: nothing to compute
+            return self._pick(foreseen, allowed)
         if unread := self._unread(prefix):
             self._extend(prefix, unread)
         return self._pick(self._logits, allowed)
@@ -226,6 +230,10 @@ class Decoding:
             _path_score(self._logits, path, after)
             for path, after in zip(paths.values(), ahead, strict=True)
         ]
+        for path, after in zip(paths.values(), ahead, strict=True):
+            for read, logits in enumerate(after, start=1):
+                produced = (*self._produced, *path[:read])
+                self._foreseen[produced] = logits
         pairs = tuple(zip(paths, scores, strict=True))
         self._reply = replace(self._reply, action_log_probabilities=pairs)
 

@@ -230,17 +230,19 @@ def test_a_prompt_longer_than_the_model_reads(
 class Wants(torch.nn.Module):
     """A head that wants `ids`, one after another.
 
-    Of the prompt's pass the first row is about what comes next; the others only score actions.
+    The prompt's pass also looks along the answers; the first is Up, so its rows follow the ids.
     """
 
-    def __init__(self, ids, vocabulary):
+    def __init__(self, ids, vocabulary, path):
         super().__init__()
-        self.ids, self.vocabulary, self.calls = ids, vocabulary, 0
+        self.ids, self.vocabulary, self.path, self.calls = ids, vocabulary, path, 0
 
     def forward(self, hidden):
         logits = torch.zeros(*hidden.shape[:-1], self.vocabulary)
-        logits[:, 0, self.ids[self.calls % len(self.ids)]] = 50.0
-        self.calls += 1
+        rows = range(min(hidden.shape[1], self.path)) if hidden.shape[1] > 1 else [0]
+        for row in rows:
+            logits[:, row, self.ids[self.calls % len(self.ids)]] = 50.0
+            self.calls += 1
         return logits
 
 
@@ -257,8 +259,9 @@ def test_where_a_free_text_ends(
     tiny, tokenizer, make_prompt, prompt_config, last, wanted, stop_at_closing_tag, text, reason
 ):
     ids = tokenizer(wanted, add_special_tokens=False)["input_ids"]
+    path = len(tokenizer("Up</answer>", add_special_tokens=False)["input_ids"])
     prompt = make_prompt()
-    tiny.model.lm_head = Wants(ids, len(tokenizer))
+    tiny.model.lm_head = Wants(ids, len(tokenizer), path)
     agent = tiny.agent(
         prompt_config,
         constrained=False,
