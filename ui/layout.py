@@ -13,7 +13,7 @@ from ui.prompt_views import VIEWS, prompt_view, tokens_view
 from ui.scenarios import gallery_view
 from ui.seat import MODES
 from ui.session import Session
-from ui.wiring import wire
+from ui.wiring import BEFORE, wire
 from ui.words import say
 
 
@@ -87,9 +87,10 @@ class Page:
                 value="text", label=say("View"), show_label=False, container=False,
                 elem_classes="pp-views",
             )  # fmt: skip
-        self.against = gr.Number(
-            0, label=say("Compare with the prompt of turn (0: the turn before)"), precision=0,
-            minimum=0, visible=False, elem_id="pp-against",
+        self.against = gr.Dropdown(
+            [(BEFORE, "0")], value="0", visible=False, allow_custom_value=True,
+            label=say("Compare with the prompt of this turn or branch (−1: the turn before)"),
+            elem_id="pp-against",
         )  # fmt: skip
         self.prompt = components.prompt(prompt_view(first, "text", None))
         self.tokens = components.silent("tokens", tokens_view(None, 0))

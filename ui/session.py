@@ -117,10 +117,27 @@ class Session:
         episode = self.episode.undo(len(self.episode.turns) - turns)
         return episode.prompt(tokenizer(self), training=True)
 
-    def at(self, turn: int) -> Prompt | None:
-        """The prompt that was sent at a turn, counted from 1; None where there is none."""
-        turns = self.episode.turns
-        return turns[turn - 1].prompt if 1 <= turn <= len(turns) else None
+    def at(self, place: str, tokenizer: Tokenizers) -> Prompt | None:
+        """What a diff compares with: the prompt of a turn ("3"), or the next one of a branch.
+
+        Any other place is the turn before; None where there is none. A prompt that was never sent,
+        since its past was changed later, is rendered.
+        """
+        episode = dict(self.branches).get(place)
+        if episode is None:
+            turns = self.episode.turns
+            known = place.isdecimal() and 1 <= int(place) <= len(turns)
+            number = int(place) if known else len(self.past.turns)
+            if number == 0 or turns[number - 1].prompt is not None:
+                return turns[number - 1].prompt if number else None
+            episode = self.episode.undo(len(turns) - number + 1)
+        return replace(self, episode=episode, look=None).rendered(tokenizer).prompt
+
+    @property
+    def places(self) -> list[str]:
+        """Every turn and other branch that `at` knows."""
+        turns = range(1, len(self.episode.turns) + 1)
+        return [*map(str, turns), *(name for name, _ in self.branches)]
 
     @property
     def sent(self) -> Prompt | None:

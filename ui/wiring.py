@@ -39,6 +39,7 @@ _JUDGE: dict[str, Any] = {
     "trigger_mode": "always_last",  # a move made meanwhile is judged as well
 }
 
+BEFORE = "−1"  # the turn before, where a diff may compare with any turn or branch
 COMPARE = 5  # the tab, counted from 0
 SHELF_SECONDS = 4.0  # for the lengths of an uploaded collection
 
@@ -68,7 +69,7 @@ class _Wiring:
 
     # -- shapes that repeat
 
-    def _show(self, session: Session, view: str, against: float | None = 0) -> tuple[Any, ...]:
+    def _show(self, session: Session, view: str, against: str | None = "0") -> tuple[Any, ...]:
         """The session and its values, in the order of `self.shown`."""
         return (
             session,
@@ -78,9 +79,9 @@ class _Wiring:
             packed(views.history_view(session)),
         )
 
-    def _prompt_view(self, session: Session, view: str, against: float | None) -> str:
+    def _prompt_view(self, session: Session, view: str, against: str | None) -> str:
         prompt = session.seen(view, self.do.tokenizer)
-        other = session.at(int(against or 0)) if view == "diff" else None
+        other = session.at(against or "0", self.do.tokenizer) if view == "diff" else None
         shown = prompt_view(
             session, view, prompt, other,
             lints=self.do.lints(session, prompt) if prompt else (),
@@ -98,7 +99,7 @@ class _Wiring:
     ) -> Any:
         """An event whose handler takes the session and the inputs' values, and makes a session."""
 
-        def run(session: Session, view: str, against: float, *values: Any) -> Any:
+        def run(session: Session, view: str, against: str, *values: Any) -> Any:
             return self._show(handler(session, *values), view, against)
 
         return self._judged(event(run, [*self.seen, *inputs], self.shown, **(_PLAY | how)))
@@ -106,7 +107,7 @@ class _Wiring:
     def _on_data(self, event: Any, handler: Callable[[Session, Any], Session]) -> Any:
         """The same for an event of a component of ours, which brings data of its own."""
 
-        def run(session: Session, view: str, against: float, event: gr.EventData) -> Any:
+        def run(session: Session, view: str, against: str, event: gr.EventData) -> Any:
             return self._show(handler(session, event._data), view, against)
 
         return self._judged(event(run, self.seen, self.shown, **_PLAY))
@@ -118,16 +119,17 @@ class _Wiring:
         """
         page = self.page
 
-        def judge(session: Session, tab: int, *other: str) -> Any:
+        def judge(session: Session, view: str, tab: int, *other: str) -> Any:
             return (
                 packed(levels.referee_view(session.past)),
                 packed(views.history_view(session)),
                 self.shelved.get(session.episode.level),
+                _places(session, view) if view == "diff" else gr.skip(),
                 *(self._compared(session, *other) if tab == COMPARE else (gr.skip(),) * 3),
             )
 
-        asked = [page.session, page.tab, *page.others]
-        shown = [page.referee, page.history, page.level, *page.compared]
+        asked = [page.session, page.view, page.tab, *page.others]
+        shown = [page.referee, page.history, page.level, page.against, *page.compared]
         return event.then(judge, asked, shown, **_JUDGE)
 
     def _compared(
@@ -158,7 +160,7 @@ class _Wiring:
             show_progress_on=page.prompt,
         )
 
-        def following(session: Session, view: str, against: float, seed: float) -> Any:
+        def following(session: Session, view: str, against: str, seed: float) -> Any:
             session, seed = do.shelf.following(session, seed)
             return (*self._show(session, view, against), seed)
 
@@ -166,7 +168,7 @@ class _Wiring:
             page.board.next(following, [*self.seen, page.seed], [*self.shown, page.seed], **_PLAY)
         )
 
-        def look(session: Session, view: str, against: float, event: gr.EventData) -> Any:
+        def look(session: Session, view: str, against: str, event: gr.EventData) -> Any:
             session = do.look(session, event._data)
             turn = session.episode.turns[session.look - 1] if session.look else None
             raw, reward = (turn.llm_raw_response, turn.reward) if turn else ("", None)
@@ -178,8 +180,9 @@ class _Wiring:
             )
         )
 
-        def change(session: Session, view: str, against: float) -> Any:
-            return self._prompt_view(session, view, against), gr.update(visible=view == "diff")
+        def change(session: Session, view: str, against: str) -> Any:
+            places = _places(session, view)
+            return self._prompt_view(session, view, against), places
 
         def inspect(session: Session, view: str) -> str:
             return packed(tokens_view(session.seen(view, do.tokenizer), session.serial))
@@ -197,7 +200,7 @@ class _Wiring:
             page.closing_tag,
         ]  # fmt: skip
 
-        def begin(session: Session, view: str, against: float) -> Any:
+        def begin(session: Session, view: str, against: str) -> Any:
             return (*self._show(do.seat.begin(session), view, against), None)
 
         def stream(
@@ -210,7 +213,7 @@ class _Wiring:
             for shown, answer in answers:
                 yield packed(views.answer_view(shown)), answer
 
-        def record(session: Session, view: str, against: float, answer: Answer | None) -> Any:
+        def record(session: Session, view: str, against: str, answer: Answer | None) -> Any:
             return self._show(do.seat.record(session, answer), view, against)
 
         def stop(request: gr.Request) -> None:
@@ -253,7 +256,7 @@ class _Wiring:
         opened = [*self.shown, page.collection, page.shelf]
 
         def pick(
-            session: Session, view: str, against: float, shelf: tuple[Level, ...],
+            session: Session, view: str, against: str, shelf: tuple[Level, ...],
             event: gr.EventData,
         ) -> Any:  # fmt: skip
             session = do.shelf.pick(session, shelf, event._data)
@@ -261,17 +264,17 @@ class _Wiring:
             text = levels.level_text(session.episode.level)
             return (*self._show(session, view, against), text, shown)
 
-        def opening(session: Session, view: str, against: float, found: list[Level] | None) -> Any:
+        def opening(session: Session, view: str, against: str, found: list[Level] | None) -> Any:
             if found is None:
                 return (*self._show(session, view, against), gr.skip(), gr.skip())
             shown = packed(levels.shelf_view(found, session.episode.level))
             return (*self._show(session, view, against), tuple(found), shown)
 
-        def paste(session: Session, view: str, against: float, text: str) -> Any:
+        def paste(session: Session, view: str, against: str, text: str) -> Any:
             session, found = do.shelf.open_levels(session, text)
             return opening(session, view, against, found if found and len(found) > 1 else None)
 
-        def upload(session: Session, view: str, against: float, path: str) -> Any:
+        def upload(session: Session, view: str, against: str, path: str) -> Any:
             session, found = do.shelf.open_file(session, path)
             return opening(session, view, against, found)
 
@@ -279,7 +282,7 @@ class _Wiring:
             measured = levels.measure(shelf, SHELF_SECONDS)
             return packed(levels.shelf_view(measured, session.episode.level))
 
-        def ask(session: Session, view: str, against: float, event: gr.EventData) -> Any:
+        def ask(session: Session, view: str, against: str, event: gr.EventData) -> Any:
             session, hint, replay = do.shelf.help(session, event._data)
             shown = list(self._show(session, view, against))
             shown[1] = packed(views.board_view(session, replay))
@@ -311,15 +314,15 @@ class _Wiring:
     def _texts(self) -> None:
         page, do = self.page, self.do
 
-        def edit(session: Session, view: str, against: float, text: str) -> Any:
+        def edit(session: Session, view: str, against: str, text: str) -> Any:
             session, problem = do.edit_config(session, text)
             return (*self._show(session, view, against), _problem(problem))
 
-        def choose(session: Session, view: str, against: float, name: str) -> Any:
+        def choose(session: Session, view: str, against: str, name: str) -> Any:
             session, text = do.choose_prompt(session, name)
             return (*self._show(session, view, against), text, _problem(""))
 
-        def template(session: Session, view: str, against: float, name: str) -> Any:
+        def template(session: Session, view: str, against: str, name: str) -> Any:
             session, text = do.choose_template(session, name)
             return (*self._show(session, view, against), text)
 
@@ -340,7 +343,7 @@ class _Wiring:
     def _demos(self) -> None:
         page, do = self.page, self.do
 
-        def play(session: Session, against: float, event: gr.EventData) -> Any:
+        def play(session: Session, against: str, event: gr.EventData) -> Any:
             session, scenario, yaml = do.demonstrate(session, event._data)
             view = scenario.view if scenario else "text"
             compare = scenario.compare if scenario and scenario.compare else gr.skip()
@@ -392,7 +395,7 @@ class _Wiring:
     def _files(self) -> None:
         page, do = self.page, self.do
 
-        def load(session: Session, view: str, against: float, path: str) -> Any:
+        def load(session: Session, view: str, against: str, path: str) -> Any:
             session, text = do.files.load(session, path)
             return (*self._show(session, view, against), text, _problem(""))
 
@@ -413,7 +416,7 @@ class _Wiring:
     def _beginning(self) -> None:
         page, do = self.page, self.do
 
-        def ready(session: Session, view: str, against: float, request: gr.Request) -> Any:
+        def ready(session: Session, view: str, against: str, request: gr.Request) -> Any:
             session, view = do.ready(session, dict(request.query_params))
             text = dump_prompt_config(session.episode.config)
             yaml = text if session.episode.config != page.config.prompt else gr.skip()
@@ -435,6 +438,12 @@ def _generation(
         seed=int(seed or 0),
         max_new_tokens=int(most or 1),
     )
+
+
+def _places(session: Session, view: str) -> Any:
+    """What a diff can compare with, where one is open."""
+    choices = [(BEFORE, "0"), *((place, place) for place in session.places)]
+    return gr.update(visible=view == "diff", choices=choices)
 
 
 def _problem(text: str) -> Any:
