@@ -7,6 +7,7 @@ no placeholder, and the scripts beside them write with `textContent`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,22 @@ def _blocks_apart(view: dict[str, Any]) -> dict[str, Any]:
     return view | {"blocks": [packed(block) for block in view["blocks"]]}
 
 
-def bound(name: str, value: Any, elem_id: str = "", **replacements: str) -> gr.HTML:
-    """A component from `assets/{name}.html` and `.js`, showing `value`."""
+def bound(
+    name: str, value: Any, elem_id: str = "", *, more: Sequence[str] = (), **replacements: str
+) -> gr.HTML:
+    """A component from `assets/{name}.html` and `.js`, showing `value`.
+
+    Args:
+        more: further scripts of its own, run in the same scope after that.
+        replacements: what stands for each placeholder of the skeleton, as HTML of ours.
+    """
     skeleton = asset(f"{name}.html")
     for placeholder, html in replacements.items():
         skeleton = skeleton.replace(placeholder, html)
     return gr.HTML(
         packed(value),
         html_template=skeleton,
-        js_on_load=asset("shared.js") + asset(f"{name}.js"),
+        js_on_load="".join(asset(f"{script}.js") for script in ("shared", name, *more)),
         apply_default_css=False,
         elem_id=f"pp-{elem_id or name}",
         elem_classes=["pp-component"],
@@ -70,7 +78,9 @@ def prose(text: str) -> gr.Markdown:
 def prompt(value: Any, elem_id: str = "", name: str = "The prompt") -> gr.HTML:
     """The exact prompt, with the legend of its colours; `name` tells it to a screen reader."""
     keys = (f'<span data-origin="{key}">{label}</span>' for key, label in ORIGINS.items())
-    return bound("prompt", _blocks_apart(value), elem_id, LEGEND="".join(keys), NAME=name)
+    return bound(
+        "prompt", _blocks_apart(value), elem_id, more=["places"], LEGEND="".join(keys), NAME=name
+    )
 
 
 def silent(name: str, value: Any) -> gr.HTML:
