@@ -226,16 +226,13 @@ class Decoding:
     def _score(self, prefix: Prefix, unread: list[int], paths: Paths) -> None:
         """Read `unread`, and put the log-probability of each path after it into the reply."""
         ahead = self._ahead(prefix, unread, [path[:-1] for path in paths.values()])
-        scores = [
-            _path_score(self._logits, path, after)
-            for path, after in zip(paths.values(), ahead, strict=True)
-        ]
-        for path, after in zip(paths.values(), ahead, strict=True):
+        scores = []
+        for (name, path), after in zip(paths.items(), ahead, strict=True):
+            scores.append((name, _path_score(self._logits, path, after)))
             for read, logits in enumerate(after, start=1):
                 produced = (*self._produced, *path[:read])
                 self._foreseen[produced] = logits
-        pairs = tuple(zip(paths, scores, strict=True))
-        self._reply = replace(self._reply, action_log_probabilities=pairs)
+        self._reply = replace(self._reply, action_log_probabilities=tuple(scores))
 
     def _ahead(
         self, prefix: Prefix, unread: list[int], branches: list[tuple[int, ...]]

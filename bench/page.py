@@ -27,7 +27,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 VIEWS = ("Text", "Messages", "Tokens", "Diff", "Training")
 EDGE = 20  # turns at each end that are summed up
 
@@ -65,7 +68,7 @@ def main() -> None:
     quick = min(_seconds_to_start("app.py") for _ in range(options.starts))
     slow = min(_seconds_to_start("-c", _WITH_STUBS) for _ in range(options.starts))
     print(f"start until the page answers: {quick:.2f} s; with Gradio's stub files {slow:.2f} s")
-    with _serving("app.py") as url, sync_playwright() as playwright:
+    with serving("app.py") as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         print(f"{'view':10} {f'turns 2 to {EDGE + 1}':>22} {f'the last {EDGE}':>22}   x p95")
         for view in VIEWS:
@@ -129,34 +132,40 @@ runpy.run_path("app.py", run_name="__main__")
 
 
 @contextmanager
-def _serving(*command: str) -> Iterator[str]:
+def serving(*command: str, quiet: bool = True) -> Iterator[str]:
+    """The page as a process of its own, `python *command`, within; its address once it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     arguments = [sys.executable, *command, "--host", "127.0.0.1", "--port", str(port)]
-    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen(
-        arguments, cwd=ROOT, env={**os.environ, "HF_HUB_OFFLINE": "1"}, **quiet
-    )
-    url = f"http://127.0.0.1:{port}/"
+    output = subprocess.DEVNULL if quiet else None
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    server = subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=output, stderr=output)
+    address = f"http://127.0.0.1:{port}/"
     try:
-        while server.poll() is None:
-            try:
-                urllib.request.urlopen(url, timeout=5).close()
-                break
-            except OSError:
-                continue
-        else:
-            raise SystemExit("the page ended before it answered: try `python app.py`")
-        yield url
+        _wait_for(address, server)
+        yield address
     finally:
         server.terminate()
         server.wait(timeout=20)
 
 
+def _wait_for(address: str, server: subprocess.Popen[Any]) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise RuntimeError("the server ended before it answered: try `python app.py`")
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+        except OSError:
+            continue
+        return
+    raise TimeoutError("the page did not answer")
+
+
 def _seconds_to_start(*command: str) -> float:
     start = time.perf_counter()
-    with _serving(*command):
+    with serving(*command):
         return time.perf_counter() - start
 
 

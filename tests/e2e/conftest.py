@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+from bench.page import CHROMIUM, FLAGS, serving
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    arguments = [sys.executable, "app.py", "--host", "127.0.0.1", "--port", str(port)]
-    server = subprocess.Popen(arguments, env={**os.environ, "HF_HUB_OFFLINE": "1"})
-    address = f"http://127.0.0.1:{port}/"
-    try:
-        _wait_for(address, server)
+    with serving("app.py", quiet=False) as address:
         yield address
-    finally:
-        server.terminate()
-        server.wait(timeout=20)
-
-
-def _wait_for(address: str, server: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert server.poll() is None, "the server ended before it answered"
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-        except OSError:
-            continue
-        return
-    raise TimeoutError("the page did not answer")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@
 const canvas = element.querySelector(".pp-canvas");
 const palette = element.querySelector(".pp-palette");
 const word = element.querySelector(".pp-editor-word");
-const SVG = "http://www.w3.org/2000/svg";
 const BRUSHES = [["w", "Wall"], ["f", "Floor"], ["t", "Target"], ["b", "Box"], ["p", "Player"]];
 const LARGEST = 64;
 
@@ -52,18 +51,10 @@ function tell() {
 }
 
 function draw() {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${24 * rows[0].length} ${24 * rows.length}`);
+  const svg = tiled(rows.map((row) => row.map((tile) => (tile === "o" ? "w" : tile))));
   svg.style.maxWidth = `${44 * rows[0].length}px`;
-  rows.forEach((row, r) => row.forEach((tile, c) => {
-    const cell = document.createElementNS(SVG, "use");
-    cell.setAttribute("href", `#sok-${tile === "o" ? "w" : tile}`);
-    cell.setAttribute("x", 24 * c);
-    cell.setAttribute("y", 24 * r);
-    svg.append(cell);
-  }));
   const frame = (r, c, name) => {
-    const mark = document.createElementNS(SVG, "rect");
+    const mark = document.createElementNS(svg.namespaceURI, "rect");
     for (const [key, value] of Object.entries({ x: 24 * c + 1, y: 24 * r + 1, width: 22, height: 22, rx: 3, class: name })) {
       mark.setAttribute(key, value);
     }
@@ -145,15 +136,9 @@ for (const [index, [letter, name]] of BRUSHES.entries()) {
   button.dataset.brush = letter;
   button.setAttribute("role", "radio");
   button.title = `${say(name)} (${index + 1})`;
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `#sok-${letter}`);
-  svg.append(use);
   const label = create("span", name);
   fixed.push([label.firstChild, "data", name]);
-  button.append(svg, label);
+  button.append(tiled([letter]), label);
   palette.append(button);
 }
 

@@ -136,13 +136,6 @@ async function copy(content) {
   tell("Copied");
 }
 
-function download(content, name) {
-  const link = create("a", "", { download: name });
-  link.href = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 element.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-do]");
   if (!button) return;

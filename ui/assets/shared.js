@@ -76,6 +76,14 @@ function create(tag, text = "", properties = {}) {
   return Object.assign(document.createElement(tag), text === "" ? {} : { textContent: text }, properties);
 }
 
+// Hands a text or bytes to the browser as a file.
+function download(content, name, type = "text/plain;charset=utf-8") {
+  const link = create("a", "", { download: name });
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 // A small board from rows of tile letters; its drawings are the big board's own.
 function tiled(rows) {
   const SVG = "http://www.w3.org/2000/svg";
