@@ -9,7 +9,7 @@ from envs.sokoban import parse_level
 from ui import components, levels, views
 from ui.files import FORMS
 from ui.handlers import Handlers
-from ui.prompt_views import VIEWS, prompt_view, tokens_view
+from ui.prompt_views import VIEWS, prompt_view, side_by_side, tokens_view
 from ui.scenarios import gallery_view
 from ui.seat import MODES
 from ui.session import Session
@@ -241,7 +241,7 @@ class Page:
         return [(say(name.replace("-", " ")), name) for name in self.config.templates]
 
     def _compare(self, first: Session) -> None:
-        with gr.Tab(say("Compare")):
+        with gr.Tab(say("Compare")) as self.compare_tab:
             components.prose(
                 "The same history under another prompt config, model or chat template. What only "
                 "one of the two prompts has is marked in it."
@@ -263,13 +263,13 @@ class Page:
             self.others = [self.other_prompt, self.other_model, self.other_template]
             table = components.bound("table", {"rows": [], "note": "", "serial": 0})
             with gr.Row(elem_classes="pp-beside"):
-                empty = prompt_view(first, "text", None)
+                one, other = side_by_side(first, first)
                 with gr.Column(min_width=320):
                     components.heading("The prompt above")
-                    ours = components.prompt(empty, "ours", "The prompt above")
+                    ours = components.prompt(one, "ours", "The prompt above")
                 with gr.Column(min_width=320):
                     components.heading("The other one")
-                    its = components.prompt(empty, "compared", "The other one")
+                    its = components.prompt(other, "compared", "The other one")
             self.compared = [table, ours, its]
 
     def _files(self) -> None:

@@ -185,16 +185,18 @@ def _diff(prompt: Prompt, other: Prompt | None, notes: list[list[str]]) -> dict[
 
 def side_by_side(session: Session, other: Session) -> tuple[dict[str, Any], dict[str, Any]]:
     """The next prompts of two sessions, each with what "only" it has marked."""
-    views = tuple(prompt_view(one, "text", one.prompt) for one in (session, other))
-    if session.prompt is None or other.prompt is None:
-        return views[0], views[1]
-    parts = [
-        [text, _ORIGIN[origin], *rest]
-        for text, origin, *rest in diff_parts(session.prompt, other.prompt)
-    ]
-    for view, here in zip(views, ("gone", "added"), strict=True):
-        own = ([*part[:3], "only" if part[3] else ""] for part in parts if part[3] in ("", here))
-        view |= {"kind": "beside", "blocks": _chunks(own), "end": False}
+    views = tuple(
+        prompt_view(one, "text", one.prompt) | {"kind": "beside", "end": False}
+        for one in (session, other)
+    )
+    if session.prompt is not None and other.prompt is not None:
+        parts = [
+            [text, _ORIGIN[origin], *rest]
+            for text, origin, *rest in diff_parts(session.prompt, other.prompt)
+        ]
+        for view, here in zip(views, ("gone", "added"), strict=True):
+            own = (part for part in parts if part[3] in ("", here))
+            view["blocks"] = _chunks([*part[:3], "only" if part[3] else ""] for part in own)
     return views[0], views[1]
 
 

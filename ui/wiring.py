@@ -40,7 +40,6 @@ _JUDGE: dict[str, Any] = {
 }
 
 BEFORE = "−1"  # the turn before, where a diff may compare with any turn or branch
-COMPARE = 5  # the tab, counted from 0
 SHELF_SECONDS = 4.0  # for the lengths of an uploaded collection
 
 
@@ -118,6 +117,7 @@ class _Wiring:
         The comparison is made anew then too, if its tab is open; else it costs nothing.
         """
         page = self.page
+        compare = page.tabs.children.index(page.compare_tab)
 
         def judge(session: Session, view: str, tab: int, *other: str) -> Any:
             return (
@@ -125,7 +125,7 @@ class _Wiring:
                 packed(views.history_view(session)),
                 self.shelved.get(session.episode.level),
                 _places(session, view) if view == "diff" else gr.skip(),
-                *(self._compared(session, *other) if tab == COMPARE else (gr.skip(),) * 3),
+                *(self._compared(session, *other) if tab == compare else (gr.skip(),) * 3),
             )
 
         asked = [page.session, page.view, page.tab, *page.others]

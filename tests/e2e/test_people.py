@@ -95,6 +95,8 @@ def test_nothing_that_axe_finds(url: str, browser: Browser, theme: str):
     for tab in page.get_by_role("tab").all():
         tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
+        if tab.inner_text() == "Compare":
+            expect(page.locator("#pp-compared [data-mark=only]").first).to_be_visible()
         for wrong in Axe().run(page, options=RULES).response["violations"]:
             if wrong["id"] not in NOT_OURS:
                 found += [(tab.inner_text(), wrong["id"], node["html"]) for node in wrong["nodes"]]
