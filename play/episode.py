@@ -15,7 +15,6 @@ from typing import Any
 from agents import Reply
 from configs.schema import GeneratorConfig, PlaygroundConfig, PromptConfig
 from envs.sokoban import (
-    ACTION_NAMES,
     Board,
     EpisodeOver,
     Level,
@@ -28,6 +27,8 @@ from envs.sokoban import (
 )
 from envs.sokoban.env import Snapshot
 from errors import UserError
+from play.fit import action_number, check_fits
+from play.turn import Turn
 from prompting import (
     Prompt,
     canonical_response,
@@ -37,55 +38,6 @@ from prompting import (
     render_prompt,
     with_sampled_ids,
 )
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a turn did to the level, by the solver.
-
-    Attributes:
-        pushes_before, pushes_after: the fewest pushes left; None where no solution is known.
-        optimal: the turn wasted no push (walking never does); None where that is unknown.
-        fatal: the level could be solved before the turn, and cannot be after it.
-        reason: why the level cannot be solved after the turn, in words; else empty.
-    """
-
-    pushes_before: int | None
-    pushes_after: int | None
-    optimal: bool | None
-    fatal: bool
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One decision: what was shown, what came back, what it did, and the very prompt that was sent.
-
-    The first five bear the guide's names, so a turn can stand in a history as it is.
-
-    Attributes:
-        action: what the environment was given; 0, its no-op, where the response was invalid.
-        problem: why the response was invalid, or None. note: what a valid one lost.
-        by: who answered, in words for a person ("person", "random", a model's label).
-        after: the environment's state after the action.
-        prompt: the prompt that was answered; None where no tokenizer was at hand.
-        reply: what the agent said of its answer (sampled ids, finish reason, seconds, …).
-        verdict: what it did to the level, where the referee was asked.
-    """
-
-    state: str
-    actions_left: int
-    llm_raw_response: str
-    llm_response: str
-    reward: float
-    action: int
-    after: Snapshot
-    problem: str | None = None
-    note: str | None = None
-    by: str = "person"
-    prompt: Prompt | None = None
-    reply: Reply | None = None
-    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -399,35 +351,3 @@ def _encodable(text: str) -> str:
 def generated(seed: int, sizes: GeneratorConfig) -> Level:
     """The generated level of `seed` in the sizes of a config."""
     return generate_level(seed, rows=sizes.rows, columns=sizes.columns, boxes=sizes.boxes)
-
-
-def check_fits(config: PromptConfig) -> None:
-    """Refuse a config whose actions the environment does not have, or whose symbols leave a gap."""
-    Vocabulary.from_config(config.grid_vocab, config.grid_lookup)
-    for number, name in (config.action_lookup or {}).items():
-        if not 0 <= number < len(ACTION_NAMES):
-            known = ", ".join(f"{i} {action}" for i, action in enumerate(ACTION_NAMES))
-            raise UserError(
-                f"action {number} ({name!r}) is not an action of Sokoban",
-                where="action_lookup",
-                remedy=f"The actions are {known}",
-            )
-
-
-def action_number(action: str | int, config: PromptConfig) -> int:
-    """The environment's number for an action given by number or by either of its names.
-
-    Raises:
-        UserError: there is no such action in this config.
-    """
-    lookup = config.action_lookup or {}
-    numbers = {name.lower(): number for number, name in enumerate(ACTION_NAMES)}
-    numbers |= {name.lower(): number for number, name in lookup.items()}
-    number = numbers.get(action.strip().lower()) if isinstance(action, str) else int(action)
-    if number not in lookup:
-        raise UserError(
-            f"{action!r} is not an action",
-            where="action_lookup",
-            remedy=f"The actions are {', '.join(lookup.values()) or 'none: set action_lookup'}",
-        )
-    return number

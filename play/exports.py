@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from errors import UserError
-from play.episode import Episode, Turn
+from play.episode import Episode
+from play.turn import Turn
 from prompting import Prompt, format_messages, render_prompt
 from prompting.tokens import tokenize
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from threading import Lock
 
 from envs.sokoban import Board, Solution, is_deadlocked, solve
-from play.episode import Episode, Verdict
+from play.episode import Episode
+from play.turn import Verdict
 
 SECONDS = 1.0  # for one board; nearly all of usual size take a few thousandths
 _MOST_KEPT = 20_000

@@ -18,7 +18,9 @@ from agents import Reply
 from configs.schema import PromptConfig
 from envs.sokoban import Level, SokobanEnv, format_xsb, parse_level
 from errors import UserError
-from play.episode import Episode, Turn, Verdict, check_fits
+from play.episode import Episode
+from play.fit import check_fits
+from play.turn import Turn, Verdict
 from prompting import Change, Prompt, Span
 from prompting.formatter import Origin
 

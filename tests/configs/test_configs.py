@@ -14,7 +14,7 @@ from configs import (
 from configs.loading import HERE, parse_config
 from configs.schema import ModelsConfig
 from envs.sokoban import Vocabulary
-from play.episode import check_fits
+from play.fit import check_fits
 
 GUIDE = (HERE / "prompts" / "sokoban.yaml").read_text(encoding="utf-8")
 
