@@ -8,10 +8,8 @@ Queueing is the server's; the wire, with its failures, is `agents.protocol`'s.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,8 +19,8 @@ from typing import Any
 from agents.answers import answer_endings
 from agents.background import in_background
 from agents.base import Alternative, FinishReason, Mode, Reply
-from agents.constrained import AnswerGrammar
 from agents.protocol import Connection, ServerTrouble, pulled
+from agents.question import CannotAsk, Question
 from configs.schema import GenerationConfig, PromptConfig, ServerConfig
 from errors import UserError
 from prompting import Prompt, parse_response
@@ -37,10 +35,6 @@ _ENDS: dict[str, FinishReason] = {
     "stop_sequence": "end of text",
     "length": "length",
 }
-
-
-class CannotAsk(UserError):
-    """This server cannot be asked that, by what its config says."""
 
 
 class ServedModel:
@@ -128,6 +122,9 @@ class _Asking:
         self._agent, self._prompt, self._stopped = agent, prompt, stopped
         self._model, self._server = agent.model, agent.model.server
         self._config, self._generation = agent.prompt_config, agent.generation
+        self._question = Question(
+            prompt, self._server, self._model.tokenizer, self._config, self._generation, agent.mode
+        )
         self._started = time.perf_counter()
         self._received = ""
         self._reply = Reply(prompt_tokens=len(prompt.token_ids))
@@ -138,12 +135,11 @@ class _Asking:
         Raises:
             UserError: the server does not do it, or not now.
         """
-        self._check()
         if self._agent.mode == "choice":
             yield self._choose()
             return
         reason: FinishReason | None = None
-        for event in self._events(self._path(), self._body()):
+        for event in self._events(self._question.path, self._question.body()):
             reason = self._take(event)
             if reason:
                 break
@@ -156,94 +152,6 @@ class _Asking:
                 remedy="Try again, or look at the server's log",
             )
         yield self._finish(reason)
-
-    def _check(self) -> None:
-        if self._prompt.images:
-            raise CannotAsk(
-                "this server is sent text only, and the prompt holds images",
-                remedy="Choose a model with a processor, or a config without images",
-            )
-        if self._server.api == "chat" and not self._prompt.messages:
-            raise CannotAsk(
-                "a chat server takes messages, and this prompt was kept without them",
-                remedy="Render the prompt again, or set `api: completions`",
-            )
-        if self._agent.mode == "choice" and self._server.scores == "none":
-            raise CannotAsk(
-                "this server cannot score choices: it gives no log-probabilities of a prompt",
-                where=self._server.model,
-                remedy="Let it answer freely, or set `scores: echo` in models.yaml if it does",
-            )
-
-    # -- what is asked
-
-    def _path(self) -> str:
-        return "chat/completions" if self._server.api == "chat" else "completions"
-
-    def _body(self) -> dict[str, Any]:
-        """The request. No stop text is in it: most servers cut it off, and then say "stop" whether
-        the model wrote it or just ended, so that putting it back would be a guess. The tag is
-        looked for in what arrives instead, and the connection closed when it is there."""
-        generation = self._generation
-        body = self._input(self._prompt.text, self._prompt.token_ids) | {
-            "temperature": generation.temperature,
-            "top_p": generation.top_p,
-            "seed": generation.seed,
-            "max_tokens": generation.max_new_tokens,
-            "stream": True,
-        }
-        top_k = generation.top_k or self._server.no_top_k
-        if top_k is not None:
-            body["top_k"] = top_k
-        if self._agent.mode == "grammar":
-            body |= self._grammar()
-            body["max_tokens"] = max(body["max_tokens"], self._longest_answer())
-        if self._server.api == "completions" and self._server.alternatives:
-            body["logprobs"] = self._server.alternatives
-        if self._server.returns_ids:
-            body["return_token_ids"] = True
-        return body
-
-    def _input(self, text: str, token_ids: tuple[int, ...]) -> dict[str, Any]:
-        model = {"model": self._server.model}
-        if self._server.api == "chat":
-            messages = [
-                {"role": message["role"], "content": str(message["content"])}
-                for message in self._prompt.messages
-            ]
-            return model | {"messages": messages}
-        if self._server.sends == "ids":
-            return model | {"prompt": list(token_ids)}
-        # The template has written every special token already; vLLM would put another in front.
-        return model | {"prompt": text, "add_special_tokens": False}
-
-    def _grammar(self) -> dict[str, Any]:
-        kind, answers = self._server.grammar, self._legal_answers()
-        thoughtful = any("</think>" in answer for answer in answers)
-        if kind == "none":
-            raise CannotAsk(
-                "this server is not known to limit an answer to the legal actions",
-                where=self._server.model,
-                remedy="Let it answer freely, or set `grammar` in models.yaml to what it offers",
-            )
-        if kind == "gbnf":
-            return {"grammar": gbnf(answers)}
-        if kind == "guided_choice":
-            return {"guided_regex": regex(answers)} if thoughtful else {"guided_choice": answers}
-        return {
-            "structured_outputs": {"regex": regex(answers)} if thoughtful else {"choice": answers}
-        }
-
-    def _legal_answers(self) -> list[str]:
-        """All that the model may write; on a chat server that begins with the forced start."""
-        start = self._config.response_start if self._server.api == "chat" else ""
-        return [start + ending for ending in answer_endings("", self._config).values()]
-
-    def _longest_answer(self) -> int:
-        """Tokens for it, and one more that a server may count."""
-        encode = self._model.tokenizer
-        answers = self._legal_answers()
-        return 1 + max(len(encode(a, add_special_tokens=False)["input_ids"]) for a in answers)
 
     # -- what comes back
 
@@ -350,35 +258,19 @@ class _Asking:
         scores = dict(self._reply.action_log_probabilities)
         name = draw(scores, self._generation)
         self._received = answer_endings("", self._config)[name]
-        ids = self._paths()[name] if self._server.sends == "ids" else ()
+        ids = self._question.paths.get(name, ())
         self._reply = replace(self._reply, token_ids=ids, forced_tokens=len(ids))
         return replace(self._snapshot(), finish_reason="closing tag")
 
     def _score(self) -> None:
         """Put the log-probability of each legal answer into the reply, one request for each."""
-        paths = self._paths() if self._server.sends == "ids" else {}
         pairs = []
-        for name, ending in answer_endings("", self._config).items():
-            body = self._input(
-                self._prompt.text + ending, self._prompt.token_ids + paths.get(name, ())
-            )
-            # One token is made and thrown away: some servers read 0 as "no limit".
-            body |= {"echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0.0}
+        for name, ending, body in self._question.scoring():
             answers = list(self._events("completions", body))
             if self._interrupted():
                 return
             pairs.append((name, self._sum(answers, ending)))
         self._reply = replace(self._reply, action_log_probabilities=tuple(pairs))
-
-    def _paths(self) -> dict[str, tuple[int, ...]]:
-        grammar = AnswerGrammar(
-            self._model.tokenizer,
-            self._config,
-            self._prompt.token_ids,
-            vocabulary=len(self._model.tokenizer),
-            max_new_tokens=self._generation.max_new_tokens,
-        )
-        return grammar.answers([])
 
     def _sum(self, answers: list[dict[str, Any]], ending: str) -> float:
         """The log-probabilities of the echoed tokens that spell `ending`, added up."""
@@ -414,30 +306,6 @@ def draw(scores: dict[str, float], generation: GenerationConfig) -> str:
         math.exp((value - scores[best]) / generation.temperature) for value in scores.values()
     ]
     return random.Random(generation.seed).choices(list(scores), weights)[0]
-
-
-def regex(answers: list[str]) -> str:
-    """A pattern of exactly these answers; a thought in them is free, but for `<`."""
-    return "|".join("[^<]*</think>".join(map(re.escape, _parts(answer))) for answer in answers)
-
-
-def gbnf(answers: list[str]) -> str:
-    """The same as a grammar in the notation of llama.cpp."""
-    alternatives = []
-    for answer in answers:
-        *before, last = _parts(answer)
-        pieces = [f"{_quoted(part)} [^<]* " for part in before]
-        alternatives.append("".join(pieces) + _quoted("</think>" * bool(before) + last))
-    return "root ::= " + " | ".join(alternatives)
-
-
-def _parts(answer: str) -> list[str]:
-    """What stands before the end of a thought, if there is one, and what stands after it."""
-    return answer.split("</think>", 1)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _spelling(tokens: list[str], text: str) -> int:

@@ -1,7 +1,8 @@
 """The OpenAI completions protocol on the wire: one request, its stream of events, and its failures.
 
-What to ask and what an answer means is `agents.completions`'s. Addresses and keys come from the
-config and the environment of whoever runs the page; a key goes into a header and nowhere else.
+What to ask is `agents.question`'s, and what an answer means `agents.completions`'s. Addresses and
+keys come from the config and the environment of whoever runs the page; a key goes into a header
+and nowhere else.
 """
 
 from __future__ import annotations

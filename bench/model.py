@@ -27,9 +27,9 @@ import torch
 
 from agents import Mode, Reply, load_model
 from agents.answers import answer_endings
-from agents.completions import gbnf
 from agents.local_model import LocalModel
 from agents.models import packaged_file
+from agents.notation import gbnf
 from configs import GenerationConfig, PromptConfig, load_config
 from prompting import Prompt, format_messages, render_prompt
 

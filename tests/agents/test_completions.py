@@ -22,7 +22,8 @@ from completions_server import (
 )
 
 from agents import ModelUnavailable, load_model, load_tokenizer
-from agents.completions import CHAT_DOUBT, ServedModel, draw, gbnf, regex
+from agents.completions import CHAT_DOUBT, ServedModel, draw
+from agents.notation import gbnf, regex
 from agents.protocol import Connection
 from configs import ConfigError, GenerationConfig, ModelsConfig
 from configs.loading import parse_config
