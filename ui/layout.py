@@ -7,13 +7,14 @@ import gradio as gr
 from configs import PlaygroundConfig
 from envs.sokoban import parse_level
 from ui import components, levels, views
+from ui.events import BEFORE
 from ui.files import FORMS
 from ui.handlers import Handlers
 from ui.prompt_views import VIEWS, prompt_view, side_by_side, tokens_view
 from ui.scenarios import gallery_view
 from ui.seat import MODES
 from ui.session import Session
-from ui.wiring import BEFORE, wire
+from ui.wiring import wire
 from ui.words import say
 
 

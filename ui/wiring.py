@@ -1,12 +1,8 @@
-"""Which event of the page calls which handler, and what is shown then.
-
-Handlers make sessions; here each event takes its inputs, calls one, and shows the result.
-"""
+"""Which event of the page calls which handler, with what, and where its result goes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gradio as gr
@@ -15,31 +11,13 @@ from agents import Mode
 from configs import GenerationConfig, dump_prompt_config
 from envs.sokoban import Level
 from ui import levels, views
-from ui.components import packed, packed_prompt
-from ui.diff import first_break
+from ui.components import packed
+from ui.events import JUDGE, MODEL, PLAY, QUIET, TYPING, Events, places
 from ui.handlers import Handlers
-from ui.prompt_views import prompt_view, side_by_side, tokens_view
+from ui.prompt_views import tokens_view
 from ui.seat import Answer
 from ui.session import Session
 
-# Every event shows its own progress; the page's components never flicker.
-_QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-# A move is answered at once and in order (the board sends one at a time). Past Gradio's queue, that
-# takes half as long: the answer comes with the request, not on the stream of events.
-_PLAY: dict[str, Any] = {**_QUIET, "queue": False, "trigger_mode": "multiple"}
-# While one types, only the last state of the text matters.
-_TYPING: dict[str, Any] = {**_QUIET, "queue": False, "trigger_mode": "always_last"}
-# Models keep a line of their own, which is fair and tells each visitor the place in it.
-_MODEL: dict[str, Any] = {**_QUIET, "concurrency_id": "model", "concurrency_limit": 32}
-# The solver takes its time beside the moves, for two visitors at once.
-_JUDGE: dict[str, Any] = {
-    **_QUIET,
-    "concurrency_id": "referee",
-    "concurrency_limit": 2,
-    "trigger_mode": "always_last",  # a move made meanwhile is judged as well
-}
-
-BEFORE = "−1"  # the turn before, where a diff may compare with any turn or branch
 SHELF_SECONDS = 4.0  # for the lengths of an uploaded collection
 
 
@@ -48,14 +26,12 @@ def wire(page: Any, handlers: Handlers, app: gr.Blocks) -> None:
     _Wiring(page, handlers, app)
 
 
-class _Wiring:
-    """The page, its handlers, and the components that nearly every event shows anew."""
+class _Wiring(Events):
+    """The events of each part of the page, from top to bottom."""
 
     def __init__(self, page: Any, handlers: Handlers, app: gr.Blocks) -> None:
-        self.page, self.do, self.app = page, handlers, app
-        self.seen = [page.session, page.view, page.against]
-        self.shown = [page.session, page.board, page.prompt, page.answer, page.history]
-        self.shelved = dict(zip(page.shipped, page.config.levels, strict=True))
+        super().__init__(page, handlers)
+        self.app = app
         self._playing()
         self._model()
         self._past()
@@ -66,90 +42,13 @@ class _Wiring:
         self._files()
         self._beginning()
 
-    # -- shapes that repeat
-
-    def _show(self, session: Session, view: str, against: str | None = "0") -> tuple[Any, ...]:
-        """The session and its values, in the order of `self.shown`."""
-        return (
-            session,
-            packed(views.board_view(session)),
-            self._prompt_view(session, view, against),
-            packed(views.answer_view(session)),
-            packed(views.history_view(session)),
-        )
-
-    def _prompt_view(self, session: Session, view: str, against: str | None) -> str:
-        prompt = session.seen(view, self.do.tokenizer)
-        other = session.at(against or "0", self.do.tokenizer) if view == "diff" else None
-        shown = prompt_view(
-            session, view, prompt, other,
-            lints=self.do.lints(session, prompt) if prompt else (),
-            doubt=self.do.doubt(session),
-            loss=self.do.loss(session, prompt) if prompt and view == "training" else (),
-            landings=self.do.landings(session, prompt) if prompt and view == "training" else (),
-        )  # fmt: skip
-        # The first session has not been opened yet: its address is still the visitor's.
-        if session.serial:
-            shown["address"] = self.do.address(session, view)
-        return packed_prompt(shown)
-
-    def _on(
-        self, event: Any, handler: Callable[..., Session], inputs: Sequence[Any] = (), **how: Any
-    ) -> Any:
-        """An event whose handler takes the session and the inputs' values, and makes a session."""
-
-        def run(session: Session, view: str, against: str, *values: Any) -> Any:
-            return self._show(handler(session, *values), view, against)
-
-        return self._judged(event(run, [*self.seen, *inputs], self.shown, **(_PLAY | how)))
-
-    def _on_data(self, event: Any, handler: Callable[[Session, Any], Session]) -> Any:
-        """The same for an event of a component of ours, which brings data of its own."""
-
-        def run(session: Session, view: str, against: str, event: gr.EventData) -> Any:
-            return self._show(handler(session, event._data), view, against)
-
-        return self._judged(event(run, self.seen, self.shown, **_PLAY))
-
-    def _judged(self, event: Any) -> Any:
-        """Ask the referee after an event: a move is on the screen before the solver begins.
-
-        The comparison is made anew then too, if its tab is open; else it costs nothing.
-        """
-        page = self.page
-        compare = page.tabs.children.index(page.compare_tab)
-
-        def judge(session: Session, view: str, tab: int, *other: str) -> Any:
-            return (
-                packed(levels.referee_view(session.past)),
-                packed(views.history_view(session)),
-                self.shelved.get(session.episode.level),
-                _places(session, view) if view == "diff" else gr.skip(),
-                *(self._compared(session, *other) if tab == compare else (gr.skip(),) * 3),
-            )
-
-        asked = [page.session, page.view, page.tab, *page.others]
-        shown = [page.referee, page.history, page.level, page.against, *page.compared]
-        return event.then(judge, asked, shown, **_JUDGE)
-
-    def _compared(
-        self, session: Session, prompt: str, model: str, template: str, odds: Sequence[Any] = ()
-    ) -> tuple[str, str, str]:
-        """The table and the two prompts of the Compare tab."""
-        other, rows = self.do.compare(session, prompt, model, template, odds)
-        ours, its = side_by_side(replace(session, look=None), other)
-        pair = session.prompt, other.prompt
-        note = first_break(pair[0], pair[1]) if pair[0] and pair[1] else ""
-        table = {"rows": rows, "note": note, "serial": session.serial}
-        return packed(table), packed_prompt(ours), packed_prompt(its)
-
     # -- playing
 
     def _playing(self) -> None:
         page, do = self.page, self.do
         self._on_data(page.board.act, do.act)
         for event in (page.send.click, page.typed.submit):
-            self._on(event, do.send, [page.typed]).then(lambda: "", None, page.typed, **_QUIET)
+            self._on(event, do.send, [page.typed]).then(lambda: "", None, page.typed, **QUIET)
         self._on(page.generate.click, do.shelf.generate, [page.seed])
         self._on(page.level.input, do.shelf.choose_level, [page.level])
         self._on(
@@ -165,7 +64,7 @@ class _Wiring:
             return (*self._show(session, view, against), seed)
 
         self._judged(
-            page.board.next(following, [*self.seen, page.seed], [*self.shown, page.seed], **_PLAY)
+            page.board.next(following, [*self.seen, page.seed], [*self.shown, page.seed], **PLAY)
         )
 
         def look(session: Session, view: str, against: str, event: gr.EventData) -> Any:
@@ -176,20 +75,19 @@ class _Wiring:
 
         self._judged(
             page.history.look(
-                look, self.seen, [*self.shown, page.past_response, page.past_reward], **_PLAY
+                look, self.seen, [*self.shown, page.past_response, page.past_reward], **PLAY
             )
         )
 
         def change(session: Session, view: str, against: str) -> Any:
-            places = _places(session, view)
-            return self._prompt_view(session, view, against), places
+            return self._prompt_view(session, view, against), places(session, view)
 
         def inspect(session: Session, view: str) -> str:
             return packed(tokens_view(session.seen(view, do.tokenizer), session.serial))
 
-        page.prompt.inspect(inspect, [page.session, page.view], page.tokens, **_PLAY)
+        page.prompt.inspect(inspect, [page.session, page.view], page.tokens, **PLAY)
         for event in (page.view.change, page.against.change):
-            event(change, self.seen, [page.prompt, page.against], **_PLAY)
+            event(change, self.seen, [page.prompt, page.against], **PLAY)
 
     # -- the model
 
@@ -219,13 +117,13 @@ class _Wiring:
         def stop(request: gr.Request) -> None:
             do.seat.stop(request.session_hash or "")
 
-        begun = page.board.model(begin, self.seen, [*self.shown, page.answered], **_PLAY)
+        begun = page.board.model(begin, self.seen, [*self.shown, page.answered], **PLAY)
         made = begun.then(
-            stream, [page.session, page.mode, *sampling], [page.answer, page.answered], **_MODEL
+            stream, [page.session, page.mode, *sampling], [page.answer, page.answered], **MODEL
         )
-        self._judged(made.then(record, [*self.seen, page.answered], self.shown, **_PLAY))
+        self._judged(made.then(record, [*self.seen, page.answered], self.shown, **PLAY))
         self._on(page.sampled_ids.input, do.keep_ids, [page.sampled_ids])
-        page.board.stop(stop, None, None, **_PLAY)
+        page.board.stop(stop, None, None, **PLAY)
 
     # -- another past
 
@@ -246,7 +144,7 @@ class _Wiring:
             lambda session: gr.update(choices=session.branch_names, value=session.branch),
             self.page.session,
             self.page.branch,
-            **_QUIET,
+            **QUIET,
         )
 
     # -- levels
@@ -292,22 +190,22 @@ class _Wiring:
             return packed(do.shelf.paint(session, event._data))
 
         picked = [*self.shown, page.level_text, page.shelf]
-        self._judged(page.shelf.pick(pick, [*self.seen, page.collection], picked, **_PLAY))
-        self._judged(page.play_level.click(paste, [*self.seen, page.level_text], opened, **_PLAY))
+        self._judged(page.shelf.pick(pick, [*self.seen, page.collection], picked, **PLAY))
+        self._judged(page.play_level.click(paste, [*self.seen, page.level_text], opened, **PLAY))
         self._judged(
-            page.upload_level.upload(upload, [*self.seen, page.upload_level], opened, **_PLAY)
-        ).then(measure, [page.session, page.collection], page.shelf, **_JUDGE)
-        page.referee.ask(ask, self.seen, [*self.shown, page.referee], **_PLAY)
-        page.editor.paint(paint, page.session, page.editor, **_PLAY)
+            page.upload_level.upload(upload, [*self.seen, page.upload_level], opened, **PLAY)
+        ).then(measure, [page.session, page.collection], page.shelf, **JUDGE)
+        page.referee.ask(ask, self.seen, [*self.shown, page.referee], **PLAY)
+        page.editor.paint(paint, page.session, page.editor, **PLAY)
         page.editor.current(
             lambda session: packed(levels.editor_view(session.episode.level)),
             page.session,
             page.editor,
-            **_PLAY,
+            **PLAY,
         )
         self._on_data(page.editor.play, do.shelf.play_painted)
         self._on(page.play_lurd.click, do.shelf.play_moves, [page.lurd])
-        page.show_lurd.click(do.shelf.moves, page.session, page.lurd, **_PLAY)
+        page.show_lurd.click(do.shelf.moves, page.session, page.lurd, **PLAY)
 
     # -- texts that are edited
 
@@ -328,15 +226,13 @@ class _Wiring:
 
         texts = [*self.shown, page.config_text, page.config_problem]
         edited = [*self.shown, page.config_problem]
-        self._judged(
-            page.config_text.input(edit, [*self.seen, page.config_text], edited, **_TYPING)
-        )
-        self._judged(page.prompt_name.input(choose, [*self.seen, page.prompt_name], texts, **_PLAY))
+        self._judged(page.config_text.input(edit, [*self.seen, page.config_text], edited, **TYPING))
+        self._judged(page.prompt_name.input(choose, [*self.seen, page.prompt_name], texts, **PLAY))
         chosen = [*self.shown, page.template]
         self._judged(
-            page.template_name.input(template, [*self.seen, page.template_name], chosen, **_PLAY)
+            page.template_name.input(template, [*self.seen, page.template_name], chosen, **PLAY)
         )
-        self._on(page.template.input, do.use_template, [page.template], **_TYPING)
+        self._on(page.template.input, do.use_template, [page.template], **TYPING)
 
     # -- demonstrations
 
@@ -368,7 +264,7 @@ class _Wiring:
                 page.template,
                 page.other_prompt,
             ],
-            **_PLAY,
+            **PLAY,
         )
         self._branches(self._judged(event))
 
@@ -385,10 +281,10 @@ class _Wiring:
         def opened(event: gr.SelectData) -> Any:
             return event.index
 
-        self._judged(page.tabs.select(opened, None, page.tab, **_PLAY))
+        self._judged(page.tabs.select(opened, None, page.tab, **PLAY))
         for other in page.others:
-            other.change(self._compared, inputs, page.compared, **_TYPING)
-        page.score.click(score, inputs, page.compared, **_MODEL)
+            other.change(self._compared, inputs, page.compared, **TYPING)
+        page.score.click(score, inputs, page.compared, **MODEL)
 
     # -- files
 
@@ -400,7 +296,7 @@ class _Wiring:
             return (*self._show(session, view, against), text, _problem(""))
 
         texts = [*self.shown, page.config_text, page.config_problem]
-        event = page.load.upload(load, [*self.seen, page.load], texts, **_PLAY)
+        event = page.load.upload(load, [*self.seen, page.load], texts, **PLAY)
         self._branches(self._judged(event))
 
         def export(session: Session, form: str) -> str:
@@ -409,8 +305,8 @@ class _Wiring:
         def save(session: Session) -> str:
             return packed(do.files.save(session))
 
-        page.export.click(export, [page.session, page.format], page.download, **_PLAY)
-        page.save.click(save, page.session, page.download, **_PLAY)
+        page.export.click(export, [page.session, page.format], page.download, **PLAY)
+        page.save.click(save, page.session, page.download, **PLAY)
         page.link.click(None, None, None, js="() => navigator.clipboard.writeText(location.href)")
 
     def _beginning(self) -> None:
@@ -424,7 +320,7 @@ class _Wiring:
             return (*shown, view, yaml, session.model, session.template or "")
 
         fields = [page.view, page.config_text, page.model, page.template]
-        self._judged(self.app.load(ready, self.seen, [*self.shown, *fields], **_PLAY))
+        self._judged(self.app.load(ready, self.seen, [*self.shown, *fields], **PLAY))
 
 
 def _generation(
@@ -438,12 +334,6 @@ def _generation(
         seed=int(seed or 0),
         max_new_tokens=int(most or 1),
     )
-
-
-def _places(session: Session, view: str) -> Any:
-    """What a diff can compare with, where one is open."""
-    choices = [(BEFORE, "0"), *((place, place) for place in session.places)]
-    return gr.update(visible=view == "diff", choices=choices)
 
 
 def _problem(text: str) -> Any:
