@@ -80,7 +80,7 @@ def test_branches_keep_the_original(page: Page):
     expect(rows.nth(0)).to_contain_text("Up")
     expect(rows.nth(1)).to_contain_text("Down")
     assert "<answer>Up</answer>" in shown(page)
-    branch = page.get_by_label("Branch")
+    branch = page.get_by_label("Branch", exact=True)
     expect(branch).to_have_value("2: turn 1 answers anew")
     page.locator(".pp-heading").get_by_text("Diff", exact=True).click()
     against = page.get_by_label("Compare with the prompt of this turn or branch")
