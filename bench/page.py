@@ -41,7 +41,7 @@ PRESS = """next => new Promise(done => {
   const seen = () =>
     document.querySelector('#pp-board .pp-status b').textContent === String(next) &&
     document.querySelectorAll('#pp-timeline button').length === next &&
-    prompt.textContent.includes(next > 1 ? `You have ${102 - next} actions left` : '') &&
+    prompt.textContent.includes(`You have ${101 - next} actions left`) &&
     document.querySelector('#pp-prompt [data-kind]').dataset.kind;
   const watcher = new MutationObserver(() => {
     if (!seen()) return;

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import base64
 import io
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import regex
@@ -18,6 +21,7 @@ from PIL import Image
 from play.storage import shared
 from prompting import Content, ImagePart, Prompt
 from prompting.lints import Lint, LintKind
+from prompting.spans import Span
 from ui.diff import diff_parts, first_break
 from ui.session import Session
 
@@ -64,12 +68,13 @@ _SHOWN = 8
 # What a reader sees as one character: a base with its marks, an emoji with its joiners. Only beside
 # letters beyond ASCII, or at a Windows line end, can it be more than one code point.
 _GRAPHEME = regex.compile(r"\X")
-_PERHAPS_JOINED = regex.compile(r"\r\n|[\x00-\x7f]?[^\x00-\x7f]+[\x00-\x7f]?")
+_PERHAPS_JOINED = re.compile(r"\r\n|[^\x00-\x7f]+")
 
 _ORIGIN = {origin: index for index, origin in enumerate(ORIGINS)}
 
-# [text, index of the origin in ORIGINS, turn, mark], in the tokens' view followed by the ids of the
-# tokens that it stands for.
+# [text, index of the origin in ORIGINS, turn, mark]. In the tokens' view a part is a run of pieces,
+# most of them one token, and goes on with: the id of each piece, or its ids, and the characters
+# (code points) in each.
 Part = list[Any]
 
 
@@ -132,7 +137,7 @@ def prompt_view(
         shown["notes"].append(
             ["hint", f"Rewards land at the ends of responses: {more}{', '.join(places)}."]
         )
-    return shown | {"blocks": _chunks(parts)}
+    return shown | {"blocks": _chunks(parts, 96 if view == "tokens" else 24)}
 
 
 def _covered(prompt: Prompt, loss: Sequence[bool]) -> list[tuple[int, int]]:
@@ -257,42 +262,60 @@ def _text_parts(prompt: Prompt) -> Iterator[Part]:
 
 
 def _token_parts(prompt: Prompt) -> Iterator[Part]:
-    """One part a token; tokens that share a grapheme (√, an emoji, é) are one part with all ids."""
+    """Runs of tokens of one origin; those that share a grapheme (√, an emoji, é) are one piece."""
+    tokens = prompt.token_ids
     if not prompt.offsets:
-        for token in prompt.token_ids:
-            yield [f"{token} ", _ORIGIN["template"], 0, "", token]
+        words = [f"{token} " for token in tokens]
+        yield ["".join(words), _ORIGIN["template"], 0, "", list(tokens), [*map(len, words)]]
         return
-    control = set(prompt.control)
+    firsts = _first_of_pieces(prompt)
+    ids: list[Any] = [
+        tokens[first] if end == first + 1 else tokens[first:end]
+        for first, end in pairwise([*firsts, len(tokens)])
+    ]
+    places = [prompt.offsets[first][0] for first in firsts]
+    lengths = [end - start for start, end in pairwise([*places, len(prompt.text)])]
+    control = iter([bisect_right(firsts, index) - 1 for index in prompt.control])
+    special = next(control, len(firsts))
+    at = 0
+    for span in (*prompt.spans, Span(0, len(prompt.text) + 1, "template")):
+        until = bisect_left(places, span.end, at)
+        while at < until:
+            mark = "control" if special == at else ""
+            stop = at + 1 if mark else min(until, special)
+            text = prompt.text[places[at] : places[at] + sum(lengths[at:stop])]
+            yield [text, _ORIGIN[span.origin], span.turn, mark, ids[at:stop], lengths[at:stop]]
+            at = stop
+            if mark:
+                special = next(control, len(firsts))
+
+
+def _first_of_pieces(prompt: Prompt) -> list[int]:
+    """The index of the first token of each piece: where no token and no grapheme is cut."""
     inside = _inside_graphemes(prompt.text)
-    spans = iter(prompt.spans)
-    span = next(spans, None)
-    index = 0
-    while index < len(prompt.token_ids):
-        first, (start, end) = index, prompt.offsets[index]
-        index += 1
-        while index < len(prompt.offsets) and (
-            prompt.offsets[index][0] < end or prompt.offsets[index][0] in inside
-        ):
-            end = max(end, prompt.offsets[index][1])
-            index += 1
-        while span is not None and span.end <= start:
-            span = next(spans, None)
-        origin, turn = (span.origin, span.turn) if span else ("template", 0)
-        ids = prompt.token_ids[first:index]
-        mark = (
-            "control" if first in control else "newline" if "\n" in prompt.text[start:end] else ""
-        )
-        yield [prompt.text[start:end], _ORIGIN[origin], turn, mark, *ids]
+    reached = accumulate((end for _, end in prompt.offsets), max, initial=0)
+    return [
+        index
+        for index, ((start, _), before) in enumerate(zip(prompt.offsets, reached, strict=False))
+        if start >= before and start not in inside
+    ]
 
 
 def _inside_graphemes(text: str) -> set[int]:
     """The places where a cut would part what is seen as one character."""
-    return {
-        near.start() + at
-        for near in _PERHAPS_JOINED.finditer(text)
-        for match in _GRAPHEME.finditer(near[0])
-        for at in range(match.start() + 1, match.end())
-    }
+    inside: set[int] = set()
+    for match in _PERHAPS_JOINED.finditer(text):
+        begin = max(0, match.start() - 1)
+        inside.update(begin + at for at in _joints(text[begin : match.end() + 1]))
+    return inside
+
+
+@lru_cache(maxsize=1024)
+def _joints(text: str) -> list[int]:
+    """The same for a short text; a prompt says most of its symbols many times."""
+    return [
+        at for match in _GRAPHEME.finditer(text) for at in range(match.start() + 1, match.end())
+    ]
 
 
 def tokens_view(prompt: Prompt | None, serial: int) -> dict[str, Any]:
@@ -312,17 +335,19 @@ def tokens_view(prompt: Prompt | None, serial: int) -> dict[str, Any]:
 
 
 def _chunks(parts: Iterable[Part], size: int = 24) -> list[dict[str, Any]]:
-    """Parts in runs of `size` or a few more, each but the last one ending a line.
+    """Parts in runs of `size` pieces or more, each but the last one ending a line.
 
     So the page can keep the runs that did not change, and lay out each by itself.
     """
     blocks: list[dict[str, Any]] = []
     run: list[Part] = []
+    count = 0
     for part in parts:
         run.append(part)
-        if len(run) >= size and part[0].endswith("\n"):
+        count += len(part[4]) if len(part) > 4 else 1
+        if count >= size and part[0].endswith("\n"):
             blocks.append({"parts": run})
-            run = []
+            run, count = [], 0
     return [*blocks, {"parts": run}] if run else blocks
 
 

@@ -9,7 +9,7 @@ from configs import GenerationConfig
 from play import referee, save_episode
 from ui import views
 from ui.handlers import Handlers
-from ui.prompt_views import prompt_view, tokens_view
+from ui.prompt_views import ORIGINS, prompt_view, tokens_view
 from ui.seat import Answer
 
 GREEDY = GenerationConfig(temperature=0, max_new_tokens=20)
@@ -111,6 +111,29 @@ def test_the_tokens_know_their_places(handlers, session):
     assert view["ids"] == list(raw.prompt.token_ids)
     for start, end, place in zip(view["starts"], view["ends"], raw.prompt.offsets, strict=True):
         assert units[2 * start : 2 * end].decode("utf-16-le") == raw.prompt.text[slice(*place)]
+
+
+def test_the_tokens_come_in_runs_of_one_origin(handlers, session):
+    told = handlers.send(session, "🧱 e\u0301 √<|im_end|>\r\n end")
+    raw, _ = handlers.edit_config(
+        told, handlers.config.prompts["sokoban"] + "history_response: raw\n"
+    )
+    at, ids, controls = 0, [], []
+    for block in prompt_view(raw, "tokens", raw.prompt)["blocks"]:
+        for text, origin, turn, mark, pieces, lengths in block["parts"]:
+            assert sum(lengths) == len(text)
+            assert len(lengths) == len(pieces)
+            span = next(span for span in raw.prompt.spans if span.end > at)
+            assert (list(ORIGINS)[origin], turn) == (span.origin, span.turn)
+            for piece, length in zip(pieces, lengths, strict=True):
+                tokens = piece if isinstance(piece, tuple) else (piece,)
+                places = raw.prompt.offsets[len(ids) : len(ids) + len(tokens)]
+                assert (places[0][0], places[-1][1]) == (at, at + length)
+                controls += [len(ids)] * (mark == "control")
+                ids += tokens
+                at += length
+    assert ids == list(raw.prompt.token_ids)
+    assert controls == list(raw.prompt.control)
 
 
 def test_a_bad_edit_keeps_the_last_good_config(handlers, session):

@@ -1,8 +1,9 @@
 // The prompt, exactly: every character goes through `textContent`, never through HTML or a template.
 //
 // A view is a list of blocks, each JSON of its own; a block is a list of parts [text, origin, turn,
-// mark], in the tokens' view followed by the tokens' ids. What the copy and download buttons give is
-// the very string that the parts join to, or `view.text` where the view shows something else too.
+// mark]. In the tokens' view it is a list of runs of tokens, see `inPieces`. What the copy and download
+// buttons give is the very string that the parts join to, or `view.text` where the view shows
+// something else too.
 const body = element.querySelector(".pp-body");
 const stats = element.querySelector(".pp-stats");
 const notes = element.querySelector(".pp-notes");
@@ -14,6 +15,7 @@ const field = element.querySelector(".pp-find input");
 const ORIGINS = [...legend.children].map((key) => key.dataset.origin);
 const LABELS = [...legend.children].map((key) => key.textContent);
 const SIGN = { " ": "pp-sp", "\t": "pp-tab", "\n": "pp-nl" };
+const END = 4; // blocks at the end that are always laid out: most turns are read there
 let shown = []; // the blocks in the DOM, each {key, parts, node, end, tokens}
 let last = ""; // the kind of view that was drawn last
 let drawn = ""; // the same, with whether spaces are marked
@@ -41,8 +43,23 @@ function drawPart(part, start, first) {
   return node;
 }
 
+// A run [text, origin, turn, mark, ids, lengths] as parts of a token each, or of the few that share a
+// character, followed by their ids. Lengths count code points.
+function inPieces(run) {
+  const [content, origin, turn, mark, ids, lengths] = run;
+  if (!ids) return [run];
+  const characters = [...content];
+  let end = 0;
+  return lengths.map((length, index) => {
+    const piece = characters.slice(end, end += length).join("");
+    return [piece, origin, turn, mark || (piece.includes("\n") ? "newline" : ""), ids[index]].flat();
+  });
+}
+
 function drawBlock(key, at, tokens) {
-  const { heading, parts } = JSON.parse(key);
+  const block = JSON.parse(key);
+  const { heading } = block;
+  const parts = block.parts.flatMap(inPieces);
   const nodes = parts.map((part) => {
     const node = drawPart(part, part[3] === "gone" ? null : at, tokens);
     if (part[3] !== "gone") at += part[0].length;
@@ -75,6 +92,8 @@ function draw() {
     shown.push(drawBlock(key, before?.end ?? 0, before?.tokens ?? 0));
   }
   body.append(...shown.slice(same).map(({ node }) => node));
+  for (const { node } of shown.slice(Math.max(0, same - END), -END)) delete node.dataset.end;
+  for (const { node } of shown.slice(-END)) node.dataset.end = "";
   stats.replaceChildren(...view.stats.map((each) => create("span", say(each))));
   notes.replaceChildren(...view.notes.map(([kind, note]) => {
     const line = create("li", say(note));
