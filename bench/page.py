@@ -38,11 +38,13 @@ EDGE = 20  # turns at each end that are summed up
 PRESS = """next => new Promise(done => {
   const start = performance.now();
   const prompt = document.querySelector('#pp-prompt .pp-body');
+  const { kind } = document.querySelector('#pp-prompt [data-kind]').dataset;
+  // The training view ends with the last answer; the others go on with the state to be answered.
+  const left = (kind === 'training' ? 102 : 101) - next;
   const seen = () =>
     document.querySelector('#pp-board .pp-status b').textContent === String(next) &&
     document.querySelectorAll('#pp-timeline button').length === next &&
-    prompt.textContent.includes(`You have ${101 - next} actions left`) &&
-    document.querySelector('#pp-prompt [data-kind]').dataset.kind;
+    prompt.textContent.includes(`You have ${left} actions left`);
   const watcher = new MutationObserver(() => {
     if (!seen()) return;
     watcher.disconnect();
