@@ -93,7 +93,8 @@ class Events:
     def _judged(self, event: Any) -> Any:
         """Ask the referee after an event: a move is on the screen before the solver begins.
 
-        The comparison is made anew then too, if its tab is open; else it costs nothing.
+        The comparison is made anew then too, if its tab is open. Where it is not, to skip its three
+        components still costs some milliseconds: Gradio builds each anew.
         """
         page = self.page
         compare = page.tabs.children.index(page.compare_tab)
